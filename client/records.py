@@ -276,16 +276,21 @@ class Analyse(Protocol):
 LostOn: TypeAlias = Literal["hill", "rival", "captives", "soldiers", "all"]
 
 
+GRADES: Final = 4  # of the problems that ship, from 1: the next is harder to find
+
+
 class StoredProblem(Struct, frozen=True):
     """A moment of a game, after move `move` of its record, at which one move is clearly the best.
 
-    `other` is the next best, or the one that was played. Both are written like `Em* D4`.
+    `other` is the next best, or the one that was played. Both are written like `Em* D4`. Problems of the
+    player's own games have no `grade`.
     """
 
     record: str
     move: int
     best: str
     other: str
+    grade: int = 0
 
 
 class Slip(Struct, frozen=True):
@@ -426,7 +431,8 @@ class Problem:
     """A moment of a game, after move `stop`, at which `best` is clearly the best move.
 
     `other` is the next best or, in a game of the player's `own` at this `table`, the one that was played.
-    `key` tells problems apart. It may be that of a `day`, in ISO 8601.
+    `key` tells problems apart. One that ships has a `number`, from 1, and a `grade`. It may be that of a
+    `day`, in ISO 8601.
     """
 
     key: str
@@ -436,6 +442,8 @@ class Problem:
     best: Place
     other: Place
     table: str = ""
+    number: int = 0
+    grade: int = 0
     day: str = ""
 
     @property
@@ -443,11 +451,20 @@ class Problem:
         return bool(self.table)
 
 
-class DaysSolved(Struct, frozen=True):
-    """Whether the problem of the day is solved, and on how many days until then one was, without a gap."""
+class Solved(Struct, frozen=True):
+    """The `keys` of the problems that a player has solved, and how many those are `of` the set that ships.
 
-    today: bool
-    in_a_row: int
+    Also whether that of the day is solved, and on how many days until then one was, without a gap.
+    """
+
+    keys: frozenset[str] = frozenset()
+    count: int = 0
+    of: int = 0
+    today: bool = False
+    in_a_row: int = 0
+
+
+NONE_SOLVED: Final = Solved()
 
 
 def swing(before: Sequence[float], after: Sequence[float]) -> float:

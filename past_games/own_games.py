@@ -8,13 +8,12 @@ import dataclasses
 import random
 from collections.abc import AsyncIterator, Iterator
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from msgspec import json
 from msgspec.structs import replace
 
-import client.ui.lessons
 from client.bots.analysis import slips_of
 from client.bots.hints import compare
 from client.bots.processes import ProcessesLost
@@ -29,9 +28,9 @@ from engine.legal import LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.record import names_in, replayed
 from past_games.records import past_games, recording_of
-from past_games.solved import known_games, note_solved, own_games_file
+from past_games.solved import key_of, known_games, note_solved, own_games_file, shipped_problems
 
-_SHIPPED: Final = Path(client.ui.lessons.__file__).with_name("problems.txt")
+_NEXT_DAY: Final = 11  # numbers further in the set is the problem of the next day: it has another grade
 _PROBLEM: Final = 0.1  # a move that costs at least so much of the chances makes a problem
 _MOST_OF_A_GAME: Final = 3  # problems
 _MOST_LOOKED_THROUGH: Final = 20  # games at a time
@@ -41,7 +40,8 @@ async def solving(folder: Path, name: str) -> Solving:
     """Return the page of problems: those known, and those that the player's latest games have."""
     today = datetime.now().date()  # noqa: DTZ005 - the player's own day
     known = await asyncio.to_thread(problems, folder, today)
-    return Solving(Problems(known, look_through(folder, name), compare, note_solved))
+    solved = known_games().until(today)
+    return Solving(Problems(known, look_through(folder, name), compare, partial(note_solved, today), solved))
 
 
 def problems(folder: Path, today: date) -> list[Problem]:
@@ -55,9 +55,11 @@ def problems(folder: Path, today: date) -> list[Problem]:
         for file in sorted(known.looked, reverse=True)
         for problem in _own_problems(folder / file, known.looked[file])
     ]
-    stored = (json.decode(line, type=StoredProblem) for line in _SHIPPED.read_bytes().splitlines())
-    shipped = [_problem(each, "set", "") for each in stored]
-    of_day = today.toordinal() % len(shipped)
+    shipped = [
+        dataclasses.replace(_problem(each, key, ""), number=number)
+        for number, (key, each) in enumerate(shipped_problems().items(), 1)
+    ]
+    of_day = today.toordinal() * _NEXT_DAY % len(shipped)
     shipped[of_day] = dataclasses.replace(shipped[of_day], day=today.isoformat())
     found = sorted([*found, *shipped], key=lambda problem: problem.key in known.solved)
     return found if known.until(today).today else sorted(found, key=lambda problem: not problem.day)
@@ -98,21 +100,24 @@ def _own_problems(file: Path, looked: Looked) -> Iterator[Problem]:
         for fault in sorted(faults.values(), key=lambda fault: -fault.gain)[:_MOST_OF_A_GAME]:
             if fault.gain >= _PROBLEM:
                 table = file.stem.rpartition("-")[2]
-                yield _problem(StoredProblem(text, fault.move, fault.best, fault.played), file.name, table)
-    except (OSError, UnicodeDecodeError, DamagedRecord):
-        return  # it was removed, or damaged
+                stored = StoredProblem(text, fault.move, fault.best, fault.played)
+                yield _problem(stored, key_of(file.name, stored), table)
+    except (OSError, ValueError, LookupError, DamagedRecord):
+        return  # it was removed, or damaged, or is not the game that was looked through
 
 
-def _problem(stored: StoredProblem, origin: str, table: str) -> Problem:
-    """Return the problem; raises DamagedRecord."""
+def _problem(stored: StoredProblem, key: str, table: str) -> Problem:
+    """Return the problem; raises DamagedRecord, ValueError or LookupError."""
     events = replayed(stored.record).events
     recording = Recording.of(events, names_in(stored.record))
     so_far = events[: recording.counts[stored.move]]
     legal = Game(so_far, RandomChance(random.Random())).legal()
-    assert isinstance(legal, LegalPlaces)  # noqa: S101 - nobody is advised on tiles
+    if legal is None:
+        raise LookupError("the game was over then")
     best, other = (_placement(legal.seat, text) for text in (stored.best, stored.other))
-    key = f"{origin} {stored.move} {stored.best}"
-    return Problem(key, recording, stored.move, legal, best, other, table)
+    if not isinstance(legal, LegalPlaces) or not {best, other} <= set(legal.commands()):
+        raise ValueError("moves that were not legal")
+    return Problem(key, recording, stored.move, legal, best, other, table, grade=stored.grade)
 
 
 def _placement(seat: Seat, text: str) -> Place:

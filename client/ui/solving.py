@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from client.language import N_, _, counted
-from client.records import Better, DaysSolved, Problem
+from client.records import Better, Problem, Solved
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.interaction import Interaction, StandaloneService
@@ -43,11 +43,10 @@ _KEYS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ProblemPage(GamePage):
-    """Problem `number` out of `count`, with the table as its player saw it."""
+    """A problem, with the table as its player saw it, and what its solver has `solved`."""
 
     problem: Problem
-    number: int
-    count: int
+    solved: Solved
 
     commands = frozenset({"place", "hint", "leave", "count"})
     own_keys = _KEYS
@@ -65,14 +64,22 @@ class ProblemPage(GamePage):
                 return self.table.act(ui, action, model)
 
     def place(self, pane: Pane) -> str:
-        if self.problem.day:
-            return _("The problem of the day")
-        return _("Problem {number} of {count}").format(number=self.number, count=self.count)
+        return self._title
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        if self.problem.day:
-            return (_("The problem of the day."),)
-        return (_("Problem {number}.").format(number=self.number),)  # there may be more at any moment
+        return (f"{self._title}.",)
+
+    @property
+    def _title(self) -> str:
+        here = self.problem
+        if here.own:
+            form = _("Your game {table}")
+        elif here.day:
+            form = _("Problem of the day, grade {grade}")
+        else:
+            form = _("Problem {number} of {count}, grade {grade}")
+        title = form.format(table=here.table, number=here.number, count=self.solved.of, grade=here.grade)
+        return _("{title}, solved").format(title=title) if here.key in self.solved.keys else title
 
 
 _TABLE: Final = "problem"
@@ -87,7 +94,7 @@ def model_of(problem: Problem) -> TableModel:
     return TableModel(_TABLE, seat, state=state, view=view, legal=problem.legal)
 
 
-def open_problem(problem: Problem, number: int, count: int) -> Ui:
+def open_problem(problem: Problem, solved: Solved) -> Ui:
     """Return the UI state of a problem that has just been opened."""
     name = problem.recording.names[problem.legal.seat]
     if problem.own:
@@ -95,8 +102,10 @@ def open_problem(problem: Problem, number: int, count: int) -> Ui:
     else:
         text = _("{name} is to move, and one move is clearly the best. Find it.")
     task = text.format(name=name, move=problem.stop + 1, table=problem.table)
-    page = ProblemPage(problem, number, count, table=Playing())
-    return Ui(name, screens=(page,), log=(task,))
+    if not problem.own and solved.count:
+        told = _("{n} of {count} solved").format(n=solved.count, count=solved.of)
+        task = f"{task} {told}."
+    return Ui(name, screens=(ProblemPage(problem, solved, table=Playing()),), log=(task,))
 
 
 def describe_forbidden(problem: Problem, model: TableModel, move: Place) -> str | None:
@@ -112,10 +121,10 @@ def describe_forbidden(problem: Problem, model: TableModel, move: Place) -> str 
     return sentence(_(Fault.NOT_IN_HAND.text), about)
 
 
-def with_judgement(ui: Ui, given: Place, found: Better | None, days: DaysSolved | None) -> Ui:
+def with_judgement(ui: Ui, given: Place, found: Better | None) -> Ui:
     """Return the UI state after a try; `found` is by how much the solution is better, if it is.
 
-    Otherwise the problem of the day may be solved, with those of these `days`.
+    Otherwise the problem is solved.
     """
     if found is None:
         text = _("{move} is about as good as the solution. PgDn: the next problem.")
@@ -125,18 +134,19 @@ def with_judgement(ui: Ui, given: Place, found: Better | None, days: DaysSolved 
         )
     n, m = (0, 0) if found is None else (in_100(found.instead_of), in_100(found.chance))
     told = text.format(move=describe_placement(given), n=n, m=m)
-    return replace(ui, ponders=False, notice=Notice(" ".join((told, *_solved(days)))))
+    days = _describe_days(ui) if found is None else ()
+    return replace(ui, ponders=False, notice=Notice(" ".join((told, *days))))
 
 
-def _solved(days: DaysSolved | None) -> Iterator[str]:
-    """Yield that the problem of the day is solved, if it is."""
-    if days is not None:
+def _describe_days(ui: Ui) -> Iterator[str]:
+    """Yield that the problem of the day is solved, if it is open."""
+    if isinstance(page := ui.page, ProblemPage) and page.problem.day:
         form = counted(
             "The problem of the day is solved.",
             "The problem of the day is solved, {n} days in a row.",
-            days.in_a_row,
+            page.solved.in_a_row,
         )
-        yield form.format(n=days.in_a_row)
+        yield form.format(n=page.solved.in_a_row)
 
 
 def with_solution(
@@ -146,14 +156,13 @@ def with_solution(
     found: Better | None,
     *,
     right: bool,
-    days: DaysSolved | None,
 ) -> Ui:
     """Return the UI state with the solution, and why it is better than another move."""
     if not isinstance(page := ui.page, ProblemPage) or model.view is None:
         return ui
     best = page.problem.best
     told = [
-        *_solved(days),
+        *(_describe_days(ui) if right else ()),
         (_("Right: {move}.") if right else _("The solution: {move}.")).format(move=describe_placement(best)),
     ]
     if found is not None:
@@ -168,13 +177,14 @@ def with_solution(
 class Problems:
     """The problems there are and those to come, how two moves compare, and who is told of a solved one.
 
-    That returns the days whose problems are solved, if it is the problem of a day.
+    That returns what is solved then; `so_far` is what is solved before.
     """
 
     known: Sequence[Problem]
     more: AsyncIterator[Problem]
     compare: Callable[[View, Place, Place], Awaitable[Better | None]]
-    solved: Callable[[Problem], DaysSolved | None]
+    solved: Callable[[Problem], Solved]
+    so_far: Solved
 
 
 class Solving(StandaloneService):
@@ -182,10 +192,11 @@ class Solving(StandaloneService):
 
     def __init__(self, problems: Problems) -> None:
         self._problems, self._every, self._at = problems, list(problems.known), 0
+        self._solved = problems.so_far
         self._tried: Place | None = None
         self._pondering: asyncio.Task[None] | None = None
         first = self._every[0]
-        super().__init__(open_problem(first, 1, len(self._every)), model_of(first))
+        super().__init__(open_problem(first, self._solved), model_of(first))
 
     def start(self, interaction: Interaction) -> None:
         super().start(interaction)
@@ -195,8 +206,6 @@ class Solving(StandaloneService):
         """Add what is found in the meantime after the open problem: it is new, and the player's own."""
         async for found in self._problems.more:
             self._every.insert(self._at + 1, found)
-            if isinstance(here := self.ui.page, ProblemPage):
-                self.show(self.ui.with_page(replace(here, count=len(self._every))))
 
     def carry_out(self, request: Request) -> None:
         here = self._every[self._at]
@@ -209,8 +218,8 @@ class Solving(StandaloneService):
                 if (text := describe_forbidden(here, self.model, request)) is not None:
                     self.show(self.ui.with_notice(text, refusal=True))
                 elif (piece.kind, field) == (here.best.piece.kind, here.best.field):
-                    days = self._problems.solved(here)
-                    self._ponder(self._show(here, here.other, right=True, days=days))
+                    self._note_solved(here)
+                    self._ponder(self._show(here, here.other, right=True))
                 else:
                     self._tried = request
                     self._ponder(self._judge(here, request))
@@ -222,7 +231,12 @@ class Solving(StandaloneService):
         self._at, self._tried = at, None
         here = self._every[at]
         self.model = model_of(here)
-        self.show(open_problem(here, at + 1, len(self._every)).in_place_of(self.ui))
+        self.show(open_problem(here, self._solved).in_place_of(self.ui))
+
+    def _note_solved(self, here: Problem) -> None:
+        self._solved = self._problems.solved(here)
+        if isinstance(page := self.ui.page, ProblemPage):
+            self.show(self.ui.with_page(replace(page, solved=self._solved)))
 
     def _ponder(self, work: Coroutine[None, None, None]) -> None:
         self._stop()
@@ -235,14 +249,13 @@ class Solving(StandaloneService):
 
     async def _judge(self, here: Problem, given: Place) -> None:
         found = await self._compare(here, given)
-        days = self._problems.solved(here) if found is None else None
-        self.show(with_judgement(self.ui, given, found, days))
+        if found is None:
+            self._note_solved(here)
+        self.show(with_judgement(self.ui, given, found))
 
-    async def _show(
-        self, here: Problem, other: Place, *, right: bool, days: DaysSolved | None = None
-    ) -> None:
+    async def _show(self, here: Problem, other: Place, *, right: bool) -> None:
         found = await self._compare(here, other)
-        self.show(with_solution(self.ui, self.model, other, found, right=right, days=days))
+        self.show(with_solution(self.ui, self.model, other, found, right=right))
 
     async def _compare(self, here: Problem, other: Place) -> Better | None:
         view = here.recording.view(here.stop, eyes_of(here.legal.seat))

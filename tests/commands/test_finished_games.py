@@ -1,5 +1,6 @@
 """Finished games: kept, listed, shown, exported, removed, summed up, analysed and made into problems."""
 
+import itertools
 import json
 import random
 import re
@@ -13,14 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from client.player.preferences import remember
 from client.records import (
-    DaysSolved,
     Habits,
     Looked,
     PastGame,
     Recording,
     Rival,
     Slip,
+    Solved,
     ladder_of,
     own_results,
     player_standings,
@@ -43,7 +45,7 @@ from past_games.habits import habits_of
 from past_games.history_screen import looking_at_games
 from past_games.own_games import look_through, problems
 from past_games.records import keep_record, recording_of
-from past_games.solved import known_games, note_solved
+from past_games.solved import OwnGames, known_games, note_solved, own_games_file, shipped_problems
 from protocol.messages import Standing
 from server.app import running
 from server.config import Config
@@ -373,11 +375,14 @@ def own_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_problem_that_ships_can_be_solved() -> None:
-    """Its moves are legal, and no other seat's wolves are open."""
-    shipped = problems(Path("nowhere"), TODAY)
-    assert shipped
+    """There are ten of each grade, each from another game; the moves are legal, others' wolves hidden."""
+    shipped = sorted(problems(Path("nowhere"), TODAY), key=lambda problem: problem.number)
+    assert [problem.number for problem in shipped] == list(range(1, 41))
+    assert [problem.grade for problem in shipped] == [grade for grade in (1, 2, 3, 4) for _ in range(10)]
     assert len({problem.key for problem in shipped}) == len(shipped)
+    assert len({stored.record for stored in shipped_problems().values()}) == len(shipped)
     for problem in shipped:
+        assert problem.best != problem.other
         for move in (problem.best, problem.other):
             assert move.piece in problem.legal.pieces
             assert move.field in problem.legal.fields
@@ -398,7 +403,9 @@ async def test_a_game_is_looked_through_once(own_records: Path, run: Run) -> Non
     assert [problem async for problem in look_through(own_records, "Ann")] == []
     _of_day, first, *_others = problems(own_records, TODAY)
     assert (first, first.own, first.table) == (found[0], True, "KRTA")
-    assert note_solved(first) is None
+    before = known_games().until(TODAY)
+    after = note_solved(TODAY, first)
+    assert (after.count, after.keys) == (before.count, frozenset({first.key}))
     assert problems(own_records, TODAY)[-1].key == first.key
     told = json.loads(run("history", "statistics", "--name", "Ann", "--json", "--records", own_records)[0])
     assert told["looked_through"] == 1
@@ -411,19 +418,65 @@ async def test_a_game_is_looked_through_once(own_records: Path, run: Run) -> Non
 
 @pytest.mark.usefixtures("own_records")
 def test_every_day_has_a_problem_until_it_is_solved() -> None:
-    """It comes first, even if it was solved on an earlier day; who misses a day begins again."""
-    days = [TODAY + timedelta(number) for number in range(40)]
-    of_days = [problems(Path("nowhere"), day)[0] for day in days]
+    """It comes first, even if it was solved on an earlier day; who misses a day begins again.
+
+    Days that follow each other have problems of different grades.
+    """
+    days = [TODAY + timedelta(number) for number in range(45)]
+    of_days = [problems(Path("nowhere"), day)[0] for day in days]  # more days than there are problems
     assert [each.day for each in of_days] == [day.isoformat() for day in days]
     assert len({each.key for each in of_days}) == len(problems(Path("nowhere"), TODAY))
+    assert all(one.grade != following.grade for one, following in itertools.pairwise(of_days))
     for number, (day, problem) in enumerate(zip(days[:5], of_days, strict=False), 1):
-        assert known_games().until(day) == DaysSolved(today=False, in_a_row=number - 1)
+        assert days_solved(known_games().until(day)) == (False, number - 1)
         for _ in range(2):
-            assert note_solved(problem) == DaysSolved(today=True, in_a_row=number)
+            solved = note_solved(day, problem)
+            assert days_solved(solved) == (True, number)
+            assert (solved.count, solved.of) == (number, 40)
         assert not problems(Path("nowhere"), day)[0].day
     again = next(each for each in of_days[5:] if each.key == of_days[0].key)
     assert problems(Path("nowhere"), date.fromisoformat(again.day))[0] == again
-    assert known_games().until(days[6]) == DaysSolved(today=False, in_a_row=0)
+    assert days_solved(known_games().until(days[6])) == (False, 0)
+
+
+def days_solved(solved: Solved) -> tuple[bool, int]:
+    return solved.today, solved.in_a_row
+
+
+@pytest.mark.usefixtures("own_records")
+def test_the_first_problem_that_is_not_solved_follows_that_of_the_day() -> None:
+    of_day, *others = problems(Path("nowhere"), TODAY)
+    for _number in range(5):
+        following = problems(Path("nowhere"), TODAY)[1]
+        assert following == min(others, key=lambda problem: problem.number)
+        others.remove(following)
+        note_solved(TODAY, following)
+    assert problems(Path("nowhere"), TODAY)[0] == of_day
+
+
+@pytest.mark.parametrize("kept", [b"", b'{"solved":["set 3 Em', b"\xff\xfe", b'{"solved":7}', b"[]"])
+def test_a_torn_or_foreign_file_of_what_is_solved_ends_nothing(own_records: Path, kept: bytes) -> None:
+    own_games_file().parent.mkdir(parents=True)
+    own_games_file().write_bytes(kept)
+    of_day, *_others = problems(own_records, TODAY)
+    assert note_solved(TODAY, of_day).count == 1
+    assert known_games().until(TODAY).keys == {of_day.key}
+
+
+@pytest.mark.parametrize(("move", "best"), [(99, "Em C4"), (2, "Em C4"), (20, "Q"), (20, "")])
+def test_what_is_kept_of_another_game_makes_no_problem(own_records: Path, move: int, best: str) -> None:
+    slip = Slip(move, best, "Sm C5", 0.5, "all")
+    remember(own_games_file(), OwnGames({FILE: Looked(1, 16, (slip,))}))
+    assert not any(problem.own for problem in problems(own_records, TODAY))
+
+
+@pytest.mark.usefixtures("own_records")
+def test_what_earlier_versions_kept_is_still_read() -> None:
+    """Solved problems that do not ship any more count no more; the days stay."""
+    own_games_file().parent.mkdir(parents=True)
+    remember(own_games_file(), OwnGames(solved=("set 99 Mm D4",), days=(TODAY.isoformat(),)))
+    solved = known_games().until(TODAY)
+    assert (solved.count, solved.of, solved.today, solved.in_a_row) == (0, 40, True, 1)
 
 
 def test_rivals_are_levels_one_after_another_and_people() -> None:

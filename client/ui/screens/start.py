@@ -13,7 +13,7 @@ from client.language import N_, _, counted, listed, parted
 from client.levels import describe_level
 from client.player.preferences import Preferences
 from client.player.seats import KeptSeat
-from client.records import DaysSolved
+from client.records import NONE_SOLVED, Solved
 from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of
 from client.ui import requests
@@ -118,9 +118,6 @@ _KEYS: Final = (
 )
 
 
-_NONE_SOLVED: Final = DaysSolved(today=False, in_a_row=0)
-
-
 @dataclass(frozen=True, slots=True)
 class Start(ListScreen):
     """The start screen, with what its player prefers; the name is that of the state.
@@ -128,7 +125,7 @@ class Start(ListScreen):
     `left` are the games that can be continued, `chosen` is the line that the player is on. `waiting` are the
     games under way where the player has a seat, as their servers say; one where it is the player's turn is
     chosen, unless the player has `moved`. So is the first of the `stopped` tables, at which others wait.
-    `solved` are the days whose problems the player has solved.
+    `solved` are the problems that the player has solved.
     """
 
     preferences: Preferences
@@ -137,7 +134,7 @@ class Start(ListScreen):
     waiting: Mapping[KeptSeat, Turn] = field(default_factory=dict)
     moved: bool = False
     stopped: tuple[StoppedTable, ...] = ()
-    solved: DaysSolved = _NONE_SOLVED
+    solved: Solved = NONE_SOLVED
 
     @property
     def lines(self) -> tuple[Choice, ...]:
@@ -223,8 +220,8 @@ def with_stopped(ui: Ui, stopped: Sequence[StoppedTable]) -> Ui:
     return ui.with_page(start)
 
 
-def with_solved(ui: Ui, solved: DaysSolved) -> Ui:
-    """Return the state with the days whose problems are solved."""
+def with_solved(ui: Ui, solved: Solved) -> Ui:
+    """Return the state with the problems that are solved."""
     start = ui.page
     return ui.with_page(replace(start, solved=solved)) if isinstance(start, Start) else ui
 
@@ -347,21 +344,22 @@ def _describe(chosen: Choice, start: Start) -> tuple[str, str]:
         if plan.rounds:
             words = counted("the evening {name}, {n} round", "the evening {name}, {n} rounds", plan.rounds)
         return _(title), words.format(name=plan.name, n=plan.rounds)
-    if chosen is StartLine.PROBLEMS and (days := start.solved.in_a_row):
-        if start.solved.today:
-            words = counted(
-                "the problem of the day is solved",
-                "the problem of the day is solved, {n} days in a row",
-                days,
-            )
-        else:
-            words = counted(
-                "the problem of the day; yesterday's is solved",
-                "the problem of the day; the last {n} are solved",
-                days,
-            )
-        return _(title), words.format(n=days)
+    if chosen is StartLine.PROBLEMS and (start.solved.count or start.solved.in_a_row):
+        return _(title), _describe_solved(start.solved)
     return _(title), _(words)
+
+
+def _describe_solved(solved: Solved) -> str:
+    """Return how many problems are solved, and whether that of the day is."""
+    days = solved.in_a_row
+    if solved.today:
+        form = counted("today's is solved", "today's is solved, {n} days in a row", days)
+    elif days:
+        form = counted("yesterday's is solved", "those of the last {n} days are solved", days)
+    else:
+        form = _("today's is not")
+    told = _("{n} of {count} solved").format(n=solved.count, count=solved.of)
+    return parted((told, form.format(n=days)))
 
 
 def _describe_game(seat: KeptSeat, turn: Turn) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from client.records import Better, Contest, DaysSolved, Problem, Recording
+from client.records import NONE_SOLVED, Better, Contest, Problem, Recording, Solved
 from client.ui import requests
 from client.ui.interaction import Interaction, Surroundings
 from client.ui.screens.dispatch import after_key
@@ -27,24 +27,26 @@ from tests.server.peer import eventually
 MOVES = 20
 
 
-def problem(key: str, table: str = "") -> Problem:
+def problem(key: str, table: str = "", number: int = 1) -> Problem:
     """Return a problem whose solution is the first legal move, and the last one is second best."""
     game = played(GameOptions(2, random_layout=True), 5, MOVES)
     legal = game.legal()
     assert isinstance(legal, LegalPlaces)
     moves = list(legal.commands())
-    return Problem(key, Recording.of(game.events, NAMES), MOVES, legal, moves[0], moves[-1], table)
+    return Problem(
+        key, Recording.of(game.events, NAMES), MOVES, legal, moves[0], moves[-1], table, number, grade=2
+    )
 
 
 def test_quitting_is_asked_where_there_is_a_start_screen_to_go_back_to() -> None:
     """Escape leads there, and q may be pressed by mistake for it."""
-    shown, model = at_home(open_problem(problem("a"), 1, 1)), model_of(problem("a"))
+    shown, model = at_home(open_problem(problem("a"), NONE_SOLVED)), model_of(problem("a"))
     asked = after(shown, model, "q")
     assert "Quit Palatinus? y: quit, n: stay" in screen_of(asked, model)
     assert request_after(asked, model, "y") is requests.Errand.QUIT
     assert after(asked, model, "n") == shown
     assert request_after(shown, model, "escape") is requests.Errand.GO_HOME
-    assert request_after(open_problem(problem("a"), 1, 1), model, "q") is requests.Errand.QUIT
+    assert request_after(open_problem(problem("a"), NONE_SOLVED), model, "q") is requests.Errand.QUIT
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_quitting_is_asked_where_there_is_a_start_screen_to_go_back_to() -> None
 )
 def test_what_is_typed_for_a_table_leaves_no_problem(line: str, why: str) -> None:
     """Nor is it in the help or offered while it is typed."""
-    ui, model = at_home(open_problem(problem("a"), 1, 1)), model_of(problem("a"))
+    ui, model = at_home(open_problem(problem("a"), NONE_SOLVED)), model_of(problem("a"))
     told, request = after_key(after(ui, model, *typed(line)[:-1]), "enter", model)
     assert request is None
     assert why in notice_of(told)
@@ -67,11 +69,14 @@ def test_what_is_typed_for_a_table_leaves_no_problem(line: str, why: str) -> Non
 
 
 def test_a_problem_is_solved_or_left_by_typed_lines() -> None:
-    ui, model = at_home(open_problem(problem("a"), 1, 1)), model_of(problem("a"))
+    ui, model = at_home(open_problem(problem("a"), NONE_SOLVED)), model_of(problem("a"))
     assert request_after(ui, model, *typed("hint")) is requests.Errand.HINT
     assert request_after(ui, model, *typed("leave")) is requests.Errand.GO_HOME
     best = problem("a").best
     assert request_after(ui, model, *typed(f"{best.piece} {best.field}")) == best
+
+
+SOLVED = Solved(frozenset({"old"}), 1, 40)
 
 
 class Solver:
@@ -81,12 +86,13 @@ class Solver:
         self.solved: list[str] = []
         self.equal: set[Place] = set()
         self.found: asyncio.Queue[Problem] = asyncio.Queue()
-        self.shown = Solving(Problems(known, self._more(), self._compare, self._note)).interaction
+        self.shown = Solving(Problems(known, self._more(), self._compare, self._note, SOLVED)).interaction
         self._tasks: list[asyncio.Task[None]] = []
 
-    def _note(self, problem: Problem) -> DaysSolved | None:
+    def _note(self, problem: Problem) -> Solved:
         self.solved.append(problem.key)
-        return DaysSolved(today=True, in_a_row=3) if problem.day else None
+        keys = SOLVED.keys | {*self.solved}
+        return Solved(keys, len(keys), SOLVED.of, today=True, in_a_row=3)
 
     def start(self) -> None:
         def begin(work: object) -> asyncio.Task[None]:
@@ -151,17 +157,39 @@ async def test_the_problem_of_the_day_is_told_from_others() -> None:
     """Whether it is solved by the solution or by a move that is as good, but not when that is shown."""
     one = replace(problem("one"), day="2026-11-29")
     equal = list(one.legal.commands())[1]
-    solver = Solver(one, problem("two"))
+    solver = Solver(one, problem("two", number=12))
     solver.equal = {equal}
     solver.start()
-    assert "The problem of the day" in solver.screen
+    assert "Problem of the day, grade 2 " in solver.screen
     await solver.press("s")
     assert "problem of the day" not in notice_of(solver.shown.ui)
+    assert "solved " not in solver.screen
     for move in (equal, one.best):
         assert "The problem of the day is solved, 3 days in a row." in await solver.place(move)
     await solver.press("pagedown")
-    assert "Problem 2 of 2" in solver.screen
+    assert "Problem 12 of 40, grade 2 " in solver.screen
     assert "of the day" not in await solver.place(one.best)
+    solver.end()
+
+
+async def test_it_is_said_which_problems_are_solved_and_how_many() -> None:
+    """On the screen and, in the same words, in text mode; of a problem that is solved now, too."""
+    solver = Solver(replace(problem("old"), number=3), problem("one", number=12), problem("mine", "KXQT"))
+    solver.start()
+    assert "Problem 3 of 40, grade 2, solved" in solver.screen
+    assert "1 of 40 solved." in solver.screen
+    await solver.press("pagedown")
+    shown, model = solver.shown.ui, solver.shown.model
+    assert "Problem 12 of 40, grade 2 " in solver.screen
+    assert shown.page.words(shown, model) == ("Problem 12 of 40, grade 2.",)
+    await solver.place(problem("one").best)
+    assert "Problem 12 of 40, grade 2, solved" in solver.screen
+    assert "2 of 40 solved." not in solver.screen
+    await solver.press("pagedown")
+    assert "Your game KXQT " in solver.screen
+    assert "of 40" not in solver.screen
+    await solver.press("pagedown")
+    assert "2 of 40 solved." in solver.screen
     solver.end()
 
 
@@ -182,18 +210,20 @@ async def test_a_move_that_the_rules_forbid_is_none() -> None:
 
 
 async def test_problems_are_turned_and_more_come() -> None:
-    solver = Solver(problem("one"), problem("two"))
+    solver = Solver(problem("one"), problem("two", number=2))
     solver.start()
-    assert "Problem 1 of 2" in solver.screen
-    assert_screen("problem-80x24", solver.screen)
+    assert "Problem 1 of 40" in solver.screen
+    for size in ((80, 24), (40, 12)):
+        columns, lines = size
+        assert_screen(f"problem-{columns}x{lines}", screen_of(solver.shown.ui, solver.shown.model, *size))
     solver.found.put_nowait(problem("mine", "KXQT"))
-    await eventually(lambda: "of 3" in solver.screen)
+    await eventually(solver.found.empty)
     await solver.press("pagedown")
     assert "of your game KXQT" in " ".join(solver.screen.split())
     await solver.press("pagedown", "pagedown")
-    assert "Problem 1 of 3" in solver.screen
+    assert "Problem 1 of 40" in solver.screen
     await solver.press("pageup")
-    assert "Problem 3 of 3" in solver.screen
+    assert "Problem 2 of 40" in solver.screen
     solver.end()
 
 

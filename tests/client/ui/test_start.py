@@ -23,7 +23,7 @@ from client.player.preferences import (
 )
 from client.player.seats import KeptSeat, Seats, seats_folder
 from client.player.terminal import DesktopNotices
-from client.records import DaysSolved
+from client.records import Solved
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.keys import ChooseLine
@@ -209,16 +209,17 @@ def test_games_left_can_be_continued() -> None:
     seen.assert_screen("start-continue-80x24", seen.screen_of(ui, NOWHERE))
 
 
-def test_the_start_screen_says_whether_the_problem_of_the_day_is_solved() -> None:
+def test_the_start_screen_says_how_many_problems_are_solved_and_whether_that_of_the_day_is() -> None:
     told = {
-        (False, 0): "find the best move: the problem of the day",
-        (False, 1): "the problem of the day; yesterday's is solved",
-        (False, 4): "the problem of the day; the last 4 are solved",
-        (True, 1): "the problem of the day is solved ",
-        (True, 4): "the problem of the day is solved, 4 days in a row",
+        (0, False, 0): "find the best move: the problem of the day",
+        (7, False, 0): "7 of 40 solved; today's is not",
+        (7, False, 1): "7 of 40 solved; yesterday's is solved",
+        (7, False, 4): "7 of 40 solved; those of the last 4 days are solved",
+        (7, True, 1): "7 of 40 solved; today's is solved ",
+        (7, True, 4): "7 of 40 solved; today's is solved, 4 days in a row",
     }
-    for (today, in_a_row), words in told.items():
-        ui = with_solved(UI, DaysSolved(today=today, in_a_row=in_a_row))
+    for (count, today, in_a_row), words in told.items():
+        ui = with_solved(UI, Solved(frozenset(), count, 40, today, in_a_row))
         assert f"Problems              {words}" in seen.screen_of(ui, NOWHERE)
 
 
