@@ -16,6 +16,7 @@ from client.ui.screens.actions import suggest
 from client.ui.screens.playing import PLACING_KEYS, Playing, soldier_due
 from client.ui.state import GamePage, Notice, Outcome, Pane, Ui
 from client.ui.texts.advice import describe_placement, describe_reasons, in_100
+from client.ui.texts.names import in_sentences, marked
 from engine.errors import Fault
 from engine.events import Place
 from engine.view import View, eyes_of
@@ -169,7 +170,8 @@ def with_solution(
         form = _("It wins about {n} of 100 games, {other} about {m}.")
         n, m = in_100(found.chance), in_100(found.instead_of)
         told.append(form.format(n=n, m=m, other=describe_placement(compared_with)))
-        told += describe_reasons(model.view, found, compared_with, page.problem.recording.names)
+        names = in_sentences(marked(page.problem.recording.names, model.seat))
+        told += describe_reasons(model.view, found, compared_with, names)
     return replace(ui, ponders=False, notice=Notice(" ".join(told)))
 
 

@@ -144,6 +144,7 @@ async def test_a_try_does_not_give_the_solution_away() -> None:
     assert told.startswith(f"The solution: {one.best.piece} on {one.best.field}. It wins about 50 of 100")
     assert f"{wrong.piece} on {wrong.field} about 41" in told
     assert "better for hill D" in told
+    assert "you win it in 60 of 100 games" in told
     assert solver.solved == []
     assert "as good as the solution" in await solver.place(equal)
     assert solver.solved == ["one"]
