@@ -13,7 +13,7 @@ from typing import Final
 from anyio import CapacityLimiter
 
 from client.bots.processes import ATTEMPTS, ProcessesLost, in_process, tasks_failing_alike
-from client.bots.search.advice import better, chances_in, shares_of_wins
+from client.bots.search.advice import CLEARLY_BETTER, better, chances_in, shares_of_wins
 from client.language import _
 from client.records import Analysis, Better, Captives, Chances, Contest, JudgedMove, LostOn, Recording, Slip
 from engine.events import Place, Placed
@@ -145,7 +145,7 @@ async def slips_of(recording: Recording, seat: Seat) -> tuple[Slip, ...]:
             continue
         name = f"0 {moment.stop}"
         found = await in_process(better, own, move, USUAL_SIMULATIONS, name, limiter=limiter)
-        if found is not None:
+        if found is not None and found.gain >= CLEARLY_BETTER:
             best, played = (f"{each.piece} {each.field}" for each in (found.move, move))
             faults.append(Slip(moment.stop - 1, best, played, round(found.gain, 3), _lost_on(found)))
     return tuple(faults)

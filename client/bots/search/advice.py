@@ -2,8 +2,8 @@
 
 Hidden wolves are drawn as the player may think them: as many of the worlds come from each of the things that
 one may believe about their owners. Every move is searched in each of these worlds with everything open and
-with the same chance. A move is advised only if it gains whatever the player believes, and is worse in few
-worlds: so advice holds against those who place wolves to mislead as well.
+with the same chance. A move is advised if it gains on average, and is clearly worse in few worlds. In an
+ending there is nothing to search: all worlds, likely ones counting for more, and all replies are played.
 
 A search takes everybody for as good as itself, and its simulations follow few lines of play. So the shares
 are drawn apart, or towards each other, by a stretch of their logits (Guo et al., "On Calibration of Modern
@@ -18,8 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from client.bots.search.brain import SearchBrain
-from client.bots.search.tree import TreeSearch
+from client.bots.search.brain import Ending, SearchBrain, exact_ending
+from client.bots.search.tree import Move, TreeSearch, win_shares
 from client.bots.search.worlds import MOTIVES, Worlds, clues_in
 from client.records import Better, Captives, Chances, Contest, Reason
 from engine.board import FIELDS, TILES, Field, Tile
@@ -78,12 +78,15 @@ def after(own: View, move: Place) -> View:
 
 
 # Measured, not derived: `python -m bench.bots.advice` shows how good the advice is with other values.
-_EACH: Final = 0.6  # of the simulations of a judgement: for each move in each world
+_FOUND_BY: Final = 5  # times the simulations of a judgement: of the search that finds better moves
+_TRIED: Final = 3  # moves that it visits most
+_EACH: Final = 0.5  # of the simulations of a judgement: for each move in each world
 _WORLDS: Final = 4  # for each of the beliefs
-_PROMISING: Final = 2  # after so many of them, a move that gains too little is given up
-_WORTH_SAYING: Final = 0.05  # a move that improves the player's chance by less is as good as another one
-_LEAST_GAIN: Final = 0.03  # for a move that is advised, whichever of the beliefs is right
-_SAFE_GAIN: Final = 0.25  # ... or for one that is worse in no world: it may be no better in the true one
+_PROMISING: Final = 2  # after so many of them, only the best of the moves is left, if it gains enough
+_PROMISES: Final = 0.02
+_BETTER: Final = 0.02  # a move that improves the player's chance by less is as good as another one
+CLEARLY_BETTER: Final = 0.05
+_NOISE: Final = 0.1  # a move that seems worse by less in a world may be as good
 _BEHIND: Final = 0.2  # of the worlds, in which a move that is advised may be worse than the other
 # What one may believe about the owners of hidden wolves: nothing, or one of these opposite motives.
 _BELIEVED: Final = (MOTIVES[0], MOTIVES[3])
@@ -91,6 +94,8 @@ BELIEFS: Final = 1 + len(_BELIEVED)
 _ENDS_BETWEEN: Final = 10  # simulations, of the second half, of which one is counted for the reasons
 _KINDS: Final = tuple(Kind)  # in the order of occupants
 _NO_HURRY: Final = float("inf")  # seconds: the simulations alone decide how long a search takes
+
+World: TypeAlias = Sequence[Occupant]  # its board, by field
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +108,62 @@ class _Outlook:
 
     @property
     def chance(self) -> float:
-        return sum(self.chances) / len(self.chances)
+        return _mean(self.chances)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """A move compared with another one in the same worlds: their boards, weights, and chances in them.
+
+    They are `exact` if these are all worlds and all replies.
+    """
+
+    boards: Sequence[World]
+    weights: Sequence[float]
+    best: _Outlook
+    other: _Outlook
+    exact: bool = False
+
+    @property
+    def gained(self) -> list[float]:
+        return [each - instead for each, instead in zip(self.best.chances, self.other.chances, strict=True)]
+
+    def chance(self, outlook: _Outlook) -> float:
+        return _weighed(outlook.chances, self.weights)
+
+    @property
+    def gain(self) -> float:
+        return self.chance(self.best) - self.chance(self.other)
+
+    @property
+    def sure(self) -> bool:
+        return self.exact or holds(self.gained)
 
 
 def advise(own: View, seat: Seat, simulations: int, seed: str) -> tuple[Place, Place, Better | None]:
     """Return the best move of the seat to move and the next best, and how much better it is, if it is."""
-    best, other, *_others = candidates(own, seat, simulations, seed)
+    best, other, *_others = candidates(own, seat, _FOUND_BY * simulations, seed)
     return best, other, compare_moves(own, best, other, simulations, seed)
 
 
 def better(own: View, played: Place, simulations: int, seed: str) -> Better | None:
     """Return a better move than the one that was played, judged by what its player saw; None without one."""
-    best, *_others = candidates(own, played.seat, simulations, seed)
-    if best.piece.kind is played.piece.kind:  # so that people and wolf do not differ without need
-        best = Place(best.seat, played.piece, best.field)
-    return None if best == played else compare_moves(own, best, played, simulations, seed)
+    moves = _instead_of(played, own, simulations, seed)
+    if not moves:
+        return None
+    found = _compare(own, moves, played, simulations, seed)
+    return _as_better(own, found) if found.gain >= _BETTER and found.sure else None
+
+
+def _instead_of(played: Place, view: View, simulations: int, seed: str) -> list[Place]:
+    """Return the best of the other moves that one could have made."""
+    best = candidates(view, played.seat, _FOUND_BY * simulations, seed)[:_TRIED]
+    # People and wolf do not differ without need.
+    alike = [
+        Place(each.seat, played.piece, each.field) if each.piece.kind is played.piece.kind else each
+        for each in best
+    ]
+    return [] if alike[0] == played else [each for each in alike if each != played]
 
 
 def candidates(own: View, seat: Seat, simulations: int, seed: str) -> list[Place]:
@@ -136,47 +182,93 @@ def compare_moves(
 
     Unless it has to be so surely, it is enough if the move is better on average.
     """
-    one, two = _outlooks(own, (move, other), simulations, seed)
-    gained = [each - instead for each, instead in zip(one.chances, two.chances, strict=True)]
-    if not (holds(gained) if surely else _mean(gained) >= _WORTH_SAYING):
-        return None
-    return Better(move, one.chance, two.chance, tuple(_reasons(own, one, two)))
+    found = _compare(own, [move], other, simulations, seed)
+    clearly = found.gain >= CLEARLY_BETTER and (not surely or found.sure)
+    return _as_better(own, found) if clearly else None
+
+
+def _as_better(own: View, found: _Compared) -> Better:
+    best, other = found.best, found.other
+    chances = found.chance(best), found.chance(other)
+    return Better(best.move, *chances, tuple(_reasons(own, best, other)))
 
 
 def holds(gained: Sequence[float]) -> bool:
-    """Tell whether a move that gained so much in the worlds is advised, whatever one believes."""
-    of_each = [gained[belief::BELIEFS] for belief in range(BELIEFS)]
-    if min(gained) >= 0.0 and _mean(gained) >= _SAFE_GAIN:
-        return True
-    return (
-        _mean(gained) >= _WORTH_SAYING
-        and min(_mean(each) for each in of_each) >= _LEAST_GAIN
-        and sum(gain < 0.0 for gain in gained) <= _BEHIND * len(gained)
-    )
+    """Return whether a move that gained so much in the worlds is clearly worse in few of them."""
+    return sum(gain < -_NOISE for gain in gained) <= _BEHIND * len(gained)
 
 
 def _mean(numbers: Sequence[float]) -> float:
     return sum(numbers) / len(numbers)
 
 
-def _outlooks(own: View, moves: tuple[Place, Place], simulations: int, seed: str) -> list[_Outlook]:
-    """Return what comes of each move in the same worlds; in fewer if the first one promises nothing."""
-    promised, rng = clues_in(own), random.Random(f"{seed} worlds")
+def _weighed(numbers: Sequence[float], weights: Sequence[float]) -> float:
+    """Return the mean of the numbers with these weights."""
+    return sum([each * weight for each, weight in zip(numbers, weights, strict=True)]) / sum(weights)
+
+
+def _compare(own: View, moves: Sequence[Place], other: Place, simulations: int, seed: str) -> _Compared:
+    """Return the best of the moves compared with another one, in the same worlds.
+
+    Moves that promise little are not looked at in all of them.
+    """
+    number = random.Random(seed).getrandbits(64)
+    ending = exact_ending(own, _FOUND_BY * simulations, number)
+    if ending is not None:
+        return _compare_exactly(own, ending, moves, other, seed)
+    rng = random.Random(f"{seed} worlds")
+    worlds = _worlds_believed(own)
+    boards = list[World]()
+    tried, instead = [_Outlook(move, [], []) for move in moves], _Outlook(other, [], [])
+    for at in range(_WORLDS * BELIEFS):
+        boards.append(worlds[at % BELIEFS].draw(rng).board)
+        for outlook in (*tried, instead):  # with the same seed, so that chance helps none of them
+            _play(own, boards[-1], outlook, round(simulations * _EACH), f"{seed} {at}")
+        if at + 1 == _PROMISING * BELIEFS:
+            tried = [max(tried, key=lambda each: each.chance)]
+            if tried[0].chance - instead.chance < _PROMISES:
+                break  # the rest would hardly change that
+    return _Compared(boards, [1.0] * len(boards), tried[0], instead)
+
+
+def _compare_exactly(own: View, ending: Ending, moves: Sequence[Place], other: Place, seed: str) -> _Compared:
+    """Return the best of the moves compared with another one, over all worlds and replies."""
+    boards, weights = list[World](), list[float]()
+    outlooks = [_Outlook(move, [], []) for move in (*moves, other)]
+    for weight, world, found in ending.outcomes():
+        boards.append(world.board)
+        weights.append(weight)
+        for outlook in outlooks:
+            move = outlook.move
+            worth = found[Move(move.piece.kind, NUMBERS[move.field])]
+            outlook.chances.append(win_shares(worth)[move.seat])
+    *tried, instead = outlooks
+    compared = [_Compared(boards, weights, each, instead, exact=True) for each in tried]
+    best = max(compared, key=lambda each: each.gain)
+    rng = random.Random(f"{seed} worlds")
+    for at, board in enumerate(rng.choices(boards, weights, k=_WORLDS * BELIEFS)):
+        for outlook in (best.best, instead):
+            _play(own, board, replace(outlook, chances=[]), _ENDS_PLAYED, f"{seed} {at}")
+    return best
+
+
+_ENDS_PLAYED: Final = 200  # simulations, for the reasons where chances are exact
+
+
+def _worlds_believed(own: View) -> list[Worlds]:
+    """Return the worlds by what one may believe."""
+    promised = clues_in(own)
     sure = [tuple(float(each is motive) for each in MOTIVES) + (0.0,) * len(MOTIVES) for motive in _BELIEVED]
-    worlds = [Worlds(own), *(Worlds(own, promised, [belief] * own.seats) for belief in sure)]
-    outlooks = [_Outlook(move, [], []) for move in moves]
-    simulations = round(simulations * _EACH)
-    for number in range(_WORLDS * BELIEFS):
-        there = _open_view(own, worlds[number % BELIEFS].draw(rng).board)
-        for outlook in outlooks:  # with the same seed, so that chance helps none of them
-            view, ends = after(there, outlook.move), list[list[Occupant]]()
-            wins = [1.0 / view.seats] * view.seats
-            TreeSearch(view, random.Random(f"{seed} {number}"), wins, ends=ends).run(simulations)
-            outlook.chances.append(chances_in(view, _parts(wins))[outlook.move.seat])
-            outlook.ends.extend(ends[len(ends) // 2 :: _ENDS_BETWEEN])
-        if number + 1 == _PROMISING * BELIEFS and outlooks[0].chance - outlooks[1].chance < _LEAST_GAIN:
-            break  # the rest would hardly change that
-    return outlooks
+    return [Worlds(own), *(Worlds(own, promised, [belief] * own.seats) for belief in sure)]
+
+
+def _play(own: View, board: World, outlook: _Outlook, simulations: int, seed: str) -> None:
+    """Add what comes of the move in the world with this board."""
+    view, ends = after(_open_view(own, board), outlook.move), list[list[Occupant]]()
+    wins = [1.0 / view.seats] * view.seats
+    TreeSearch(view, random.Random(seed), wins, ends=ends).run(simulations)
+    outlook.chances.append(chances_in(view, _parts(wins))[outlook.move.seat])
+    outlook.ends.extend(ends[len(ends) // 2 :: _ENDS_BETWEEN])
 
 
 def _open_view(own: View, board: Sequence[Occupant]) -> View:

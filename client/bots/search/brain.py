@@ -10,13 +10,13 @@ import math
 import random
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from client.bots.greedy import greedy
 from client.bots.search.tree import Move, TreeSearch, Visited, Visits, utilities
-from client.bots.search.worlds import STEPS, Beliefs, Worlds, beliefs_after, gain_of_next
+from client.bots.search.worlds import STEPS, Beliefs, PossibleWorld, Worlds, beliefs_after, gain_of_next
 from engine.board import FIELDS
 from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces
@@ -44,24 +44,29 @@ class Ending:
 
     def values(self, until: float = math.inf) -> dict[Move, float] | None:
         """Return what each move is worth to the seat; None if the time is up before."""
-        totals = [0.0] * len(self._free)
+        totals = defaultdict[Move, float](float)
         weights = 0.0
-        kinds = []
-        for weight, world in self._worlds.all_weighted():
+        for weight, _world, found in self.outcomes():
             if time.monotonic() >= until:
                 return None
-            order = [(self._seat + ply) % self._seats for ply in range(self._left)]
-            kinds = [next(iter(world.hands[seat].after)) for seat in order]
-            occupants = [occupant(seat, kind) for seat, kind in zip(order, kinds, strict=True)]
             weights += weight
+            for move, worth in found.items():
+                totals[move] += weight * worth[self._seat]
+        return {move: total / weights for move, total in totals.items()}
+
+    def outcomes(self) -> Iterator[tuple[float, PossibleWorld, dict[Move, list[float]]]]:
+        """Yield each world, after its weight, with the utilities of all seats after each move in it."""
+        order = [(self._seat + ply) % self._seats for ply in range(self._left)]
+        for weight, world in self._worlds.all_weighted():
+            kinds = [next(iter(world.hands[seat].after)) for seat in order]
+            placed, *others = [occupant(seat, kind) for seat, kind in zip(order, kinds, strict=True)]
             board = list(world.board)
-            for index, field in enumerate(self._free):
-                board[field] = occupants[0]
-                totals[index] += weight * self._best_reply(board, occupants[1:])[self._seat]
+            found = {}
+            for field in self._free:
+                board[field] = placed
+                found[Move(kinds[0], field)] = self._best_reply(board, others)
                 board[field] = EMPTY
-        return {
-            Move(kinds[0], field): total / weights for field, total in zip(self._free, totals, strict=True)
-        }
+            yield weight, world, found
 
     def _best_reply(self, board: list[Occupant], pieces: list[Occupant]) -> list[float]:
         """Return what the end is worth to each seat if each of these is placed where it is best for its seat.
@@ -88,6 +93,22 @@ _TRIED: Final = 0.3  # the share of the best move's visits that a lie needs: mea
 _LAST_PLACEMENTS: Final = 3  # for these, every brain makes at least so many simulations: they are short
 _LAST_SIMULATIONS: Final = 6000
 _INFERENCE: Final = 4  # before an ending, one simulation in so many tells how likely the worlds are
+
+
+def _at_least(simulations: int, view: View) -> int:
+    return max(simulations, _LAST_SIMULATIONS if view.to_place <= _LAST_PLACEMENTS else 0)
+
+
+def exact_ending(view: View, simulations: int, seed: int) -> Ending | None:
+    """Return the ending with its worlds weighed by a search, if it has no more boards than simulations."""
+    search = TreeSearch(view, random.Random(seed))
+    ending = Ending(view, search.worlds)
+    simulations = _at_least(simulations, view)
+    if ending.boards > simulations:
+        return None
+    if search.worlds.hidden:
+        search.run(simulations // _INFERENCE)
+    return ending
 
 
 class Lies(NamedTuple):
@@ -138,8 +159,7 @@ class SearchBrain:
         until = time.monotonic() + self.seconds
         search = TreeSearch(view, random.Random(seed), beliefs=self.beliefs)
         ending = Ending(view, search.worlds)
-        least = _LAST_SIMULATIONS if view.to_place <= _LAST_PLACEMENTS else 0
-        simulations = max(self.simulations, least)
+        simulations = _at_least(self.simulations, view)
         if ending.boards > simulations:
             return search.run(simulations, self.seconds, settled=settled)
         sampled = search.run(simulations // _INFERENCE, self.seconds) if search.worlds.hidden else {}
