@@ -9,10 +9,10 @@ from msgspec.structs import astuple, replace
 
 from client.language import _
 from client.levels import LEVELS
-from engine.board import Tile
+from engine.board import Field, Tile
 from engine.events import Command, GameStarted, Place, SeenEvent, WolfPlaced, WolvesRevealed, lasting, stops
 from engine.legal import LegalPlaces
-from engine.pieces import Seat
+from engine.pieces import Kind, Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
 from protocol.bot_names import level_of, person_of
@@ -164,17 +164,32 @@ Reason: TypeAlias = Contest | Captives
 
 
 @dataclass(frozen=True, slots=True)
+class HiddenWolf:
+    """A wolf of `seat`, hidden from a player, that has to be of this kind for a move to be better.
+
+    It `seems` to be of this kind if it is placed where that promises its owner more.
+    """
+
+    seat: Seat
+    field: Field
+    kind: Kind
+    seems: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Better:
     """A move that is better than another one, judged by what its player sees.
 
     `chance` is the player's chance of winning after it, and `instead_of` that after the other. `reasons` are
-    what differs in the games played out after both: what is for the move comes first.
+    what differs in the games played out after both: what is for the move comes first. It is better on
+    `condition`, or in any case.
     """
 
     move: Place
     chance: float
     instead_of: float
     reasons: tuple[Reason, ...] = ()
+    condition: HiddenWolf | None = None
 
     @property
     def gain(self) -> float:

@@ -40,9 +40,10 @@ _PLAYER = "greedy"
 
 
 class Advised(NamedTuple):
-    """What advice claimed and what it is worth, and the moment before the move, as seen and open."""
+    """What advice claimed, and whether without a condition; what it is worth; the moment before the move."""
 
     claimed: float
+    surely: bool
     worth: float
     move: Place
     seen: View
@@ -104,7 +105,8 @@ def advice_in(brain: str, players: int, number: int, simulations: int) -> Iterat
             if found is not None:
                 everything = snapshot(game.view, game.view.eyes)
                 worth = truth(everything, found.move) - truth(everything, command)
-                advised = Advised(found.gain, worth, found.move, seen, everything)
+                surely = found.condition is None
+                advised = Advised(found.gain, surely, worth, found.move, seen, everything)
             yield Judged(is_bettered(seen, command), advised)
         game.apply(command)
 
@@ -130,12 +132,14 @@ def line(name: str, every: Sequence[Judged]) -> str:
         shown += f"  named {part(sum(bettered), len(bettered))} of {len(bettered)} bettered"
     if not found:
         return shown
-    return (
-        f"{shown}  claimed {sum(each.claimed for each in found) / count:.1%}"
+    shown += (
+        f"  claimed {sum(each.claimed for each in found) / count:.1%}"
         f"  worth {sum(each.worth for each in found) / count:.1%}"
         f"  better {part(sum(each.worth > 0.0 for each in found), count)}"
-        f"  worse by 5 {part(sum(each.worth < -0.05 for each in found), count)}"
     )
+    if sure := [each.worth > 0.0 for each in found if each.surely]:
+        shown += f", without a condition {part(sum(sure), len(sure))}"
+    return f"{shown}  worse by 5 {part(sum(each.worth < -0.05 for each in found), count)}"
 
 
 def main() -> int:

@@ -20,8 +20,8 @@ from typing import Final, TypeAlias
 
 from client.bots.search.brain import Ending, SearchBrain, exact_ending
 from client.bots.search.tree import Move, TreeSearch, win_shares
-from client.bots.search.worlds import MOTIVES, Worlds, clues_in
-from client.records import Better, Captives, Chances, Contest, Reason
+from client.bots.search.worlds import MOTIVES, STEPS, WOLVES, Worlds, clues_in
+from client.records import Better, Captives, Chances, Contest, HiddenWolf, Reason
 from engine.board import FIELDS, TILES, Field, Tile
 from engine.components import LAUREL_WORTH, PEOPLES
 from engine.events import Captured, HillScored, Place, Placed
@@ -88,6 +88,8 @@ _BETTER: Final = 0.02  # a move that improves the player's chance by less is as 
 CLEARLY_BETTER: Final = 0.05
 _NOISE: Final = 0.1  # a move that seems worse by less in a world may be as good
 _BEHIND: Final = 0.2  # of the worlds, in which a move that is advised may be worse than the other
+_AS_GOOD: Final = 0.03  # a gain by less, if a wolf is of the wrong kind, makes a move depend on it
+_DEPENDS: Final = 0.1  # by so much more does a move gain if a wolf on which that depends is of the right kind
 # What one may believe about the owners of hidden wolves: nothing, or one of these opposite motives.
 _BELIEVED: Final = (MOTIVES[0], MOTIVES[3])
 BELIEFS: Final = 1 + len(_BELIEVED)
@@ -138,6 +140,14 @@ class _Compared:
     @property
     def sure(self) -> bool:
         return self.exact or holds(self.gained)
+
+    def gain_if(self, field: Field, kind: Kind) -> float | None:
+        """Return the gain in the worlds in which a wolf is of this kind; None without such worlds."""
+        weights = [
+            weight if (board[NUMBERS[field]] >= FARMER) == (kind is Kind.FARMER) else 0.0
+            for board, weight in zip(self.boards, self.weights, strict=True)
+        ]
+        return _weighed(self.gained, weights) if any(weights) else None
 
 
 def advise(own: View, seat: Seat, simulations: int, seed: str) -> tuple[Place, Place, Better | None]:
@@ -190,12 +200,45 @@ def compare_moves(
 def _as_better(own: View, found: _Compared) -> Better:
     best, other = found.best, found.other
     chances = found.chance(best), found.chance(other)
-    return Better(best.move, *chances, tuple(_reasons(own, best, other)))
+    return Better(best.move, *chances, tuple(_reasons(own, best, other)), _condition(own, found))
 
 
 def holds(gained: Sequence[float]) -> bool:
     """Return whether a move that gained so much in the worlds is clearly worse in few of them."""
     return sum(gain < -_NOISE for gain in gained) <= _BEHIND * len(gained)
+
+
+def _condition(own: View, found: _Compared) -> HiddenWolf | None:
+    """Return the wolf without whose kind the move would be about as good as the other, if there is one."""
+    wolf = _telling_wolf(own, found)
+    if wolf is None:
+        return None
+    otherwise = found.gain_if(wolf.field, _other_kind(wolf.kind))
+    return wolf if otherwise is not None and otherwise < _AS_GOOD else None
+
+
+def _telling_wolf(own: View, found: _Compared) -> HiddenWolf | None:
+    """Return the hidden wolf on which the gain depends most, with the kind for which there is one."""
+    most, telling = _DEPENDS, None
+    for field, piece in own.placed.items():
+        if not isinstance(piece, Wolf):
+            continue
+        for kind in WOLVES:
+            gain, otherwise = found.gain_if(field, kind), found.gain_if(field, _other_kind(kind))
+            if gain is None or otherwise is None or gain < CLEARLY_BETTER:
+                continue
+            if gain - otherwise >= most:
+                most, telling = gain - otherwise, (field, kind)
+    if telling is None:
+        return None
+    field, kind = telling
+    promised = clues_in(own).gains.get(NUMBERS[field], 0.0)
+    looks = Kind.FARMER if promised > 0.0 else Kind.MERCHANT
+    return HiddenWolf(own.owners[field], field, kind, abs(promised) > STEPS[0] and looks is kind)
+
+
+def _other_kind(kind: Kind) -> Kind:
+    return Kind.MERCHANT if kind is Kind.FARMER else Kind.FARMER
 
 
 def _mean(numbers: Sequence[float]) -> float:

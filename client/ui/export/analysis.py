@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Final
 from xml.etree import ElementTree as ET
 
 from client.language import _
 from client.player.terminal import Colours
-from client.records import Analysis, Chances, JudgedMove, Recording
+from client.records import Analysis, Chances, HiddenWolf, JudgedMove, Recording
 from client.ui.export.picture import (
     document,
     draw_chip,
@@ -104,6 +105,7 @@ def _move_json(recording: Recording, judged: JudgedMove) -> dict[str, object]:
             "chance": round(judged.better.chance, _DIGITS),
             "instead_of": round(judged.better.instead_of, _DIGITS),
             "reasons": reasons_of(recording, judged, judged.better),
+            "condition": _wolf_json(judged.better.condition),
         }
     return {
         "move": judged.number,
@@ -116,6 +118,10 @@ def _move_json(recording: Recording, judged: JudgedMove) -> dict[str, object]:
         "reasons": games.reasons(recording, judged),
         "better": better,
     }
+
+
+def _wolf_json(wolf: HiddenWolf | None) -> dict[str, object] | None:
+    return None if wolf is None else asdict(wolf)
 
 
 def _rounded(chances: tuple[float, ...]) -> list[float]:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from client.language import _, in_tenths
-from client.records import Better, Captives, JudgedMove, Reason, Recording, Suggestion
+from client.records import Better, Captives, HiddenWolf, JudgedMove, Reason, Recording, Suggestion
 from client.ui.texts.games import bounds_text, describe_captives
 from client.ui.texts.names import OwnName, by, in_sentences
-from client.ui.texts.pieces import piece_sign
+from client.ui.texts.pieces import a_kind, piece_sign
 from engine.board import tile_of
 from engine.events import Place
 from engine.forecast import forecast
@@ -97,6 +97,8 @@ def reasons_of(recording: Recording, judged: JudgedMove, better: Better) -> list
 def describe_reasons(view: View, better: Better, other: Place, names: Sequence[str]) -> Iterator[str]:
     """Yield the reasons for and against a move compared with another, for the player who sees `view`."""
     move, seat = better.move, better.move.seat
+    if better.condition is not None:
+        yield _describe_condition(better.condition, names)
     gives, instead = (forecast(view, seat, each.piece, each.field) for each in (move, other))
     if gives.captives:
         form = _("As the board stands, {move} captures {captives}.")
@@ -113,6 +115,19 @@ def describe_reasons(view: View, better: Better, other: Place, names: Sequence[s
             m=bounds_text(instead.gives, in_words=True),
             hill=tile_of(other.field),
         )
+
+
+def _describe_condition(wolf: HiddenWolf, names: Sequence[str]) -> str:
+    """Return which kind a hidden wolf has to be of for a move to be better."""
+    if wolf.seems:
+        form = by(
+            names[wolf.seat],
+            _("It is better unless {name} bluffs on {field}, where the wolf looks like {a_kind}."),
+            _("It is better unless you bluff on {field}, where the wolf looks like {a_kind}."),
+        )
+    else:
+        form = _("It is better only if the wolf on {field} is {a_kind}.")
+    return form.format(name=names[wolf.seat], field=wolf.field, a_kind=a_kind(wolf.kind))
 
 
 _LEAST_DIFFERENCE: Final = 5  # of 100 games

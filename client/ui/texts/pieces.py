@@ -111,6 +111,11 @@ def kind_sentence(piece: Piece) -> str:
     return _(_KINDS[piece[1:]][1])
 
 
+def a_kind(kind: Kind) -> str:
+    """Return a kind in a word, with its article: `a merchant`."""
+    return _(_KINDS[kind][1])
+
+
 def board_word(piece: Piece | Wolf) -> str:
     """Return a piece in one word with its sign for the wolf, for a board with room for it."""
     return _(_UNKNOWN) if isinstance(piece, Wolf) else _board_word(piece[1:])

@@ -12,19 +12,21 @@ from client.bots.analysis import Effort, NothingToAnalyse, judge_moment, moments
 from client.bots.greedy import greedy
 from client.bots.hints import suggest_move
 from client.bots.processes import ProcessesLost
-from client.bots.search.advice import better, chances_of, holds
+from client.bots.search.advice import CLEARLY_BETTER, better, chances_of, holds
 from client.bots.search.tree import utilities, win_shares
 from client.reasons import aim_of, reason_for
 from client.records import Analysis, Recording
-from engine.events import Command, LayTile, Place, Placed
+from engine.board import Field
+from engine.events import Command, GameEnded, LayTile, Place, Placed
 from engine.forecast import forecast
 from engine.game import Game, GameOptions, RandomChance
 from engine.knowledge import NONE
 from engine.legal import Legal, LegalPlaces
 from engine.pieces import Kind, Piece
 from engine.redaction import redacted_legal, snapshot
+from engine.scoring import Board, scored
 from engine.view import Phase, View, eyes_of
-from tests.client.bots.test_search import search_processes
+from tests.client.bots.test_search import possible_worlds, search_processes
 from tests.games import examples, games, played
 from tests.server.peer import eventually
 
@@ -165,6 +167,39 @@ def test_the_last_move_is_judged_exactly() -> None:
             assert found is not None
             assert (found.chance, found.instead_of) == (1.0, 0.0)
             assert better(game.view, found.move, 20, "seed") is None
+
+
+@pytest.mark.parametrize("seed", [1, 7, 19, 32])
+def test_a_condition_names_a_wolf_that_matters(seed: int) -> None:
+    """Over all that may be hidden, the move gains more if that wolf is of the kind that is named."""
+    game = played(GameOptions(2, random_layout=True), seed, commands=31)
+    legal = game.legal()
+    assert isinstance(legal, LegalPlaces)
+    own = snapshot(game.view, eyes_of(legal.seat))
+    move = next(iter(legal.commands()))
+    found = better(own, move, 20, "seed")
+    assert found is not None
+    assert found.condition is not None
+    wolf = found.condition
+    assert own.owners[wolf.field] == wolf.seat != legal.seat
+    gains: dict[bool, list[tuple[int, float]]] = {True: [], False: []}
+    for ways, pieces in possible_worlds(own):
+        gain = won(own, pieces, found.move) - won(own, pieces, move)
+        gains[pieces[wolf.field].kind is wolf.kind].append((ways, gain))
+    with_it, without = (
+        sum(ways * gain for ways, gain in gains[is_so]) / sum(ways for ways, _ in gains[is_so])
+        for is_so in (True, False)
+    )
+    assert with_it > CLEARLY_BETTER
+    assert without < with_it
+
+
+def won(view: View, pieces: dict[Field, Piece], last: Place) -> float:
+    """Return the seat's share of the victory after the last placement of a game with these pieces."""
+    owners = {**view.owners, last.field: last.seat}
+    *_, end = scored(Board(view.layout, {**pieces, last.field: last.piece}, owners), view.laurels, view.seats)
+    assert isinstance(end, GameEnded)
+    return (last.seat in end.winners) / len(end.winners)
 
 
 shares = st.lists(st.floats(0.001, 1.0), min_size=2, max_size=5).map(

@@ -35,8 +35,10 @@ def test_a_lost_victory_is_bettered() -> None:
 
 def test_advice_is_as_complete_as_its_part_of_the_bettered_moves() -> None:
     game, moves = before_the_last_piece()
-    found = Advised(0.2, 0.1, moves[0], game.view, game.view)
+    found = Advised(0.2, True, 0.1, moves[0], game.view, game.view)
     judged = [Judged(True, found), Judged(True, None), Judged(False, found), Judged(False, None)]
     assert "   2 of 4 moves  named 50% [9, 91] of 2 bettered" in line("all", judged)
-    assert "better 100%" in line("all", judged)
+    doubtful = found._replace(surely=False, worth=0.0)
+    told = line("all", [*judged, Judged(False, doubtful), Judged(False, doubtful)])
+    assert "better 50% [15, 85], without a condition 100% [34, 100]" in told
     assert line("none", [Judged(False, None)]) == "none            0 of 1 moves"

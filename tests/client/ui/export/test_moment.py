@@ -10,13 +10,13 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 
-from client.records import Captives, Contest, Recording
+from client.records import Captives, Contest, HiddenWolf, Recording
 from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
 from client.ui.export.animation import as_animation
 from client.ui.export.moment import as_json, as_svg, as_text
 from client.ui.texts.advice import explain
 from client.ui.texts.pieces import piece_sign
-from engine.board import Tile
+from engine.board import Field, Tile
 from engine.components import DEALS
 from engine.events import Placed, SeenEvent
 from engine.final import scored_line
@@ -230,6 +230,27 @@ def test_a_better_move_is_compared_in_terms_of_the_rules() -> None:
     assert [sentence for sentence in told[1:] if not sentence.startswith("As the board stands")] == sentences
 
 
+def test_a_better_move_is_named_with_its_condition() -> None:
+    """Whose wolf matters, on which field, and whether it looks like what it has to be."""
+    recording = recording_of(2)
+    move = next(move for move in analysis_of(recording).moves if move.better is not None)
+    assert move.better is not None
+    rival = Seat(1 - move.seat)
+    for seems, sentence in (
+        (
+            True,
+            f"It is better unless {recording.names[rival]} bluffs on B5, where the wolf looks like a farmer.",
+        ),
+        (False, "It is better only if the wolf on B5 is a farmer."),
+    ):
+        wolf = HiddenWolf(rival, Field("B5"), Kind.FARMER, seems)
+        judged = replace(move, better=replace(move.better, condition=wolf))
+        assert explain(recording, judged)[1] == sentence
+        analysis = replace(analysis_of(recording), moves=(judged,))
+        (told,) = json.loads(analysis_json(recording, analysis))["moves"]
+        assert told["better"]["condition"] == {"seat": rival, "field": "B5", "kind": "f", "seems": seems}
+
+
 def test_the_json_has_always_the_same_fields() -> None:
     """A program that reads version 1 can rely on them."""
     recording = recording_of(3)
@@ -242,7 +263,7 @@ def test_the_json_has_always_the_same_fields() -> None:
         assert " ".join(move) == "move seat piece field before after swing reasons better"
         assert len(move["before"]) == len(move["after"]) == 3
     better = told["moves"][7]["better"]
-    assert list(better) == ["piece", "field", "chance", "instead_of", "reasons"]
+    assert list(better) == ["piece", "field", "chance", "instead_of", "reasons", "condition"]
     assert (better["chance"], better["instead_of"]) == (0.625, 0.5)
     assert all(isinstance(sentence, str) for sentence in better["reasons"])
     assert told["moves"][-1]["after"] == told["result"]
