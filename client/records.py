@@ -131,8 +131,8 @@ def best_first(standings: Iterable[tuple[str, Standing]]) -> list[tuple[str, Sta
 
 Chances: TypeAlias = tuple[float, ...]  # of winning, by seat: they add up to 1
 
-MOST_DECIDING: Final = 3  # moves that decided a game
-_DECIDING: Final = 0.1  # what a move has to change at least, to be one of them
+MOSTDECIDING: Final = 3  # moves that decided a game
+DECIDING: Final = 0.1  # what a move has to change at least, to be one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +213,17 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class JudgedMove:
-    """A placement, move `number` of its game, and everybody's chances before and after it."""
+    """A placement, move `number` of its game, and everybody's chances before and after it.
+
+    Without a better move that its player could know, `unknown` is a wolf that hid one.
+    """
 
     number: int
     move: Place
     before: Chances
     after: Chances
     better: Better | None
+    unknown: HiddenWolf | None = None
 
     @property
     def seat(self) -> Seat:
@@ -228,6 +232,11 @@ class JudgedMove:
     @property
     def swing(self) -> float:
         return swing(self.before, self.after)
+
+    @property
+    def gain(self) -> float:
+        """Return how much the chance of its player rose."""
+        return self.after[self.seat] - self.before[self.seat]
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +273,7 @@ class Analysis:
     @property
     def deciding(self) -> tuple[JudgedMove, ...]:
         by_swing = sorted(self.moves, key=lambda move: -move.swing)
-        return tuple(move for move in by_swing[:MOST_DECIDING] if move.swing >= _DECIDING)
+        return tuple(move for move in by_swing[:MOSTDECIDING] if move.swing >= DECIDING)
 
     def at(self, stop: int) -> Chances | None:
         """Return the chances at a stop of the recording; None where they are not judged."""

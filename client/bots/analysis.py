@@ -8,14 +8,26 @@ was better is judged by what the player to move saw.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from anyio import CapacityLimiter
 
 from client.bots.processes import ATTEMPTS, ProcessesLost, in_process, tasks_failing_alike
-from client.bots.search.advice import CLEARLY_BETTER, better, chances_in, shares_of_wins
+from client.bots.search.advice import CLEARLY_BETTER, better, chances_in, shares_of_wins, unknown
 from client.language import _
-from client.records import Analysis, Better, Captives, Chances, Contest, JudgedMove, LostOn, Recording, Slip
+from client.records import (
+    DECIDING,
+    Analysis,
+    Better,
+    Captives,
+    Chances,
+    Contest,
+    HiddenWolf,
+    JudgedMove,
+    LostOn,
+    Recording,
+    Slip,
+)
 from engine.events import Place, Placed
 from engine.pieces import Seat
 from engine.view import SPECTATOR, Phase, View, eyes_of
@@ -23,16 +35,26 @@ from engine.view import SPECTATOR, Phase, View, eyes_of
 
 @dataclass(frozen=True, slots=True)
 class JudgedMoment:
-    """A stop of a recording with everything open; after a placement, also what its player saw before it.
+    """A stop of a recording with everything open; after a placement, also the stop before it.
 
-    After the last placement the chances are what the game came to.
+    That is known as it was, and as the player saw it. After the last placement the chances are what the game
+    came to.
     """
 
     stop: int
     open: View
+    before: View | None = None
     own: View | None = None
     move: Place | None = None
     came_to: Chances | None = None
+
+
+class Verdict(NamedTuple):
+    """The chances at a moment, and of the move that led to it a better one, or the wolf that hid one."""
+
+    chances: Chances
+    better: Better | None = None
+    unknown: HiddenWolf | None = None
 
 
 def moments(recording: Recording, result: Chances) -> list[JudgedMoment]:
@@ -48,17 +70,29 @@ def moments(recording: Recording, result: Chances) -> list[JudgedMoment]:
             continue
         own = recording.view(stop - 1, eyes_of(placed.seat))
         move = Place(placed.seat, placed.piece, placed.field)
-        found.append(JudgedMoment(stop, view, own, move, None if view.to_place else result))
+        found.append(JudgedMoment(stop, view, found[-1].open, own, move, None if view.to_place else result))
     return found
 
 
-def judge_moment(moment: JudgedMoment, simulations: int, seed: int) -> tuple[Chances, Better | None]:
-    """Return the chances at a moment, and a better move than the one that led to it, if one was found."""
+def judge_moment(moment: JudgedMoment, simulations: int, seed: int) -> Verdict:
+    """Return the chances at a moment, and a better move than the one that led to it, if one was found.
+
+    If none was, although its player lost much by it, there may be a hidden wolf that explains it.
+    """
     name = f"{seed} {moment.stop}"
-    chances = moment.came_to or chances_in(moment.open, shares_of_wins(moment.open, simulations, name))
-    if moment.own is None or moment.move is None:
-        return chances, None
-    return chances, better(moment.own, moment.move, simulations, name)
+    chances = moment.came_to or _chances(moment.open, simulations, name)
+    if moment.own is None or moment.before is None or moment.move is None:
+        return Verdict(chances)
+    if (found := better(moment.own, moment.move, simulations, name)) is not None:
+        return Verdict(chances, found)
+    before, seat = _chances(moment.before, simulations, f"{seed} {moment.stop - 1}"), moment.move.seat
+    if before[seat] - chances[seat] < DECIDING:
+        return Verdict(chances)
+    return Verdict(chances, None, unknown(moment.own, moment.before, moment.move, simulations, name))
+
+
+def _chances(view: View, simulations: int, seed: str) -> Chances:
+    return chances_in(view, shares_of_wins(view, simulations, seed))
 
 
 SIMULATIONS: Final = range(100, 100_001)
@@ -103,7 +137,7 @@ async def run_analysis(
         seed=effort.seed,
     )
     told(analysis)
-    verdicts: dict[int, tuple[Chances, Better | None]] = {}
+    verdicts: dict[int, Verdict] = {}
     waiting = iter(range(analysis.judged, len(ahead)))
     limiter = CapacityLimiter(effort.cores)
 
@@ -119,12 +153,12 @@ async def run_analysis(
                 raise ProcessesLost(text.format(number=moment.stop, n=ATTEMPTS)) from error
             before = analysis
             while (verdict := verdicts.get(analysis.judged)) is not None:
-                moment, (chances, instead) = ahead[analysis.judged], verdict
+                moment = ahead[analysis.judged]
                 if analysis.start is None or moment.move is None:
-                    analysis = replace(analysis, start=chances)
+                    analysis = replace(analysis, start=verdict.chances)
                 else:
                     then = analysis.curve[-1]
-                    move = JudgedMove(moment.stop, moment.move, then, chances, instead)
+                    move = JudgedMove(moment.stop, moment.move, then, *verdict)
                     analysis = replace(analysis, moves=(*analysis.moves, move))
             if analysis is not before:
                 told(analysis)

@@ -14,7 +14,7 @@ does that, and without the option it shows how right the chances are.
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
@@ -217,13 +217,28 @@ def _condition(own: View, found: _Compared) -> HiddenWolf | None:
     return wolf if otherwise is not None and otherwise < _AS_GOOD else None
 
 
-def _telling_wolf(own: View, found: _Compared) -> HiddenWolf | None:
-    """Return the hidden wolf on which the gain depends most, with the kind for which there is one."""
+def unknown(own: View, everything: View, played: Place, simulations: int, seed: str) -> HiddenWolf | None:
+    """Return the wolf whose kind the player could not see, and without which another move was no better.
+
+    `everything` is the same moment with everything open: only a finished game may be asked for this.
+    """
+    moves = _instead_of(played, everything, simulations, seed)[:1]
+    if not moves or not any(isinstance(piece, Wolf) for piece in own.placed.values()):
+        return None
+    true = {field: piece.kind for field, piece in everything.placed.items() if isinstance(piece, Piece)}
+    return _telling_wolf(own, _compare(own, moves, played, simulations, seed, fully=True), true)
+
+
+def _telling_wolf(own: View, found: _Compared, true: Mapping[Field, Kind] | None = None) -> HiddenWolf | None:
+    """Return the hidden wolf on which the gain depends most, with the kind for which there is one.
+
+    That kind has to be the `true` one, if those are given.
+    """
     most, telling = _DEPENDS, None
     for field, piece in own.placed.items():
         if not isinstance(piece, Wolf):
             continue
-        for kind in WOLVES:
+        for kind in WOLVES if true is None else (true[field],):
             gain, otherwise = found.gain_if(field, kind), found.gain_if(field, _other_kind(kind))
             if gain is None or otherwise is None or gain < CLEARLY_BETTER:
                 continue
@@ -250,10 +265,12 @@ def _weighed(numbers: Sequence[float], weights: Sequence[float]) -> float:
     return sum([each * weight for each, weight in zip(numbers, weights, strict=True)]) / sum(weights)
 
 
-def _compare(own: View, moves: Sequence[Place], other: Place, simulations: int, seed: str) -> _Compared:
+def _compare(
+    own: View, moves: Sequence[Place], other: Place, simulations: int, seed: str, *, fully: bool = False
+) -> _Compared:
     """Return the best of the moves compared with another one, in the same worlds.
 
-    Moves that promise little are not looked at in all of them.
+    Unless it is wanted `fully`, moves that promise little are not looked at in all of them.
     """
     number = random.Random(seed).getrandbits(64)
     ending = exact_ending(own, _FOUND_BY * simulations, number)
@@ -269,7 +286,7 @@ def _compare(own: View, moves: Sequence[Place], other: Place, simulations: int, 
             _play(own, boards[-1], outlook, round(simulations * _EACH), f"{seed} {at}")
         if at + 1 == _PROMISING * BELIEFS:
             tried = [max(tried, key=lambda each: each.chance)]
-            if tried[0].chance - instead.chance < _PROMISES:
+            if not fully and tried[0].chance - instead.chance < _PROMISES:
                 break  # the rest would hardly change that
     return _Compared(boards, [1.0] * len(boards), tried[0], instead)
 

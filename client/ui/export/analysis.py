@@ -22,7 +22,8 @@ from client.ui.export.picture import (
 from client.ui.frame import wrapped
 from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts import games
-from client.ui.texts.advice import explain, reasons_of
+from client.ui.texts.advice import explain, judge, reasons_of
+from client.ui.texts.turning import what_it_changed
 from engine.pieces import People, Seat
 from engine.view import SPECTATOR, View
 from protocol.text import printable_json
@@ -63,6 +64,15 @@ def _lines(recording: Recording, analysis: Analysis, width: int) -> Iterator[str
     for move in analysis.deciding:
         change = games.describe_change(move.before, move.after, analysis.names)
         yield from _under(f"  {games.describe_move(move, analysis.names)}", change, width)
+        for sentence in _why(recording, move):
+            yield from _indented(sentence, width)
+
+
+def _why(recording: Recording, move: JudgedMove) -> list[str]:
+    """Return why a move decided the game, in short."""
+    told = judge(recording, move)[:1]
+    known = move.better is not None or move.unknown is not None
+    return told if known else [*filter(None, [what_it_changed(recording, move)]), *told]
 
 
 def _describe_deciding(analysis: Analysis) -> str:
@@ -117,6 +127,7 @@ def _move_json(recording: Recording, judged: JudgedMove) -> dict[str, object]:
         "swing": round(judged.swing, _DIGITS),
         "reasons": games.reasons(recording, judged),
         "better": better,
+        "unknown": _wolf_json(judged.unknown),
     }
 
 
@@ -221,7 +232,7 @@ def _write_text(root: ET.Element, recording: Recording, analysis: Analysis) -> f
         write(root, _LEFT, y, 14, _describe_deciding(analysis), classes="b")
     for move in analysis.deciding:
         change = games.describe_change(move.before, move.after, recording.names)
-        sentences = [f"{games.describe_move(move, recording.names)} {change}", *explain(recording, move)[:1]]
+        sentences = [f"{games.describe_move(move, recording.names)} {change}", *_why(recording, move)]
         y += 6
         for row in (row for sentence in sentences for row in wrapped(sentence, _ROW_LENGTH)):
             y += _ROW

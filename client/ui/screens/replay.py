@@ -44,7 +44,7 @@ from client.ui.keys import (
 from client.ui.screens import news, scoring
 from client.ui.screens.playing import Playing
 from client.ui.state import GamePage, Outcome, Pane, TypedLine, Ui, with_game
-from client.ui.texts.advice import explain, in_100
+from client.ui.texts.advice import explain, in_100, judge
 from client.ui.texts.games import (
     describe_deciding,
     describe_progress,
@@ -681,12 +681,12 @@ def told_of_move(replay: Replay, analysis: Analysis) -> list[str]:
         waits = replay.judging and not analysis.complete
         awaited = _("What decided the game is told when all its moves are analysed.") if waits else ""
         return [*filter(None, (_outside(replay, analysis), awaited))]
-    told = []
     if move in analysis.deciding:
         turned = analysis.complete and move == turning_point(analysis)
         told = [_("Here the game turned.") if turned else _("This move is one of those that decided most.")]
         told += filter(None, [what_it_changed(replay.recording, move)])
-    return [*told, *(explain(replay.recording, move) or [_("No clearly better move was found.")])]
+        return [*told, *judge(replay.recording, move)]
+    return explain(replay.recording, move) or [_("No clearly better move was found.")]
 
 
 def _outside(replay: Replay, analysis: Analysis) -> str:

@@ -70,10 +70,13 @@ def _aim(reason: Reason, move: Place, names: Sequence[str]) -> str:
 
 
 def explain(recording: Recording, judged: JudgedMove) -> list[str]:
-    """Return which move was better, by how much, and why, one sentence each; nothing without one."""
-    if (better := judged.better) is None:
-        return []
+    """Return which move was better, by how much, and why, one sentence each, or why none could be known.
+
+    There is nothing to return if neither is known.
+    """
     name = in_sentences(recording.names)[judged.seat]
+    if (better := judged.better) is None:
+        return [] if judged.unknown is None else [_describe_unknown(judged.unknown, name)]
     text = by(
         name,
         _("Better, as {name} saw it: {move}, from {n} to {m} of 100 games won."),
@@ -86,6 +89,21 @@ def explain(recording: Recording, judged: JudgedMove) -> list[str]:
         m=in_100(better.chance),
     )
     return [first, *reasons_of(recording, judged, better)]
+
+
+def _describe_unknown(wolf: HiddenWolf, name: str) -> str:
+    form = by(
+        name,
+        _("{name} saw no better move, and could not know that the wolf on {field} was {a_kind}."),
+        _("You saw no better move, and could not know that the wolf on {field} was {a_kind}."),
+    )
+    return form.format(name=name, field=wolf.field, a_kind=a_kind(wolf.kind))
+
+
+def judge(recording: Recording, judged: JudgedMove) -> list[str]:
+    """Return what there is to say of a move that decided the game: something in any case."""
+    right, none = _("The move itself was right."), _("No clearly better move was found.")
+    return explain(recording, judged) or [right if judged.gain > 0.0 else none]
 
 
 def reasons_of(recording: Recording, judged: JudgedMove, better: Better) -> list[str]:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.bots.analysis import Effort, NothingToAnalyse, judge_moment, moments, run_analysis
+from client.bots.analysis import Effort, NothingToAnalyse, Verdict, judge_moment, moments, run_analysis
 from client.bots.greedy import greedy
 from client.bots.hints import suggest_move
 from client.bots.processes import ProcessesLost
-from client.bots.search.advice import CLEARLY_BETTER, better, chances_of, holds
+from client.bots.search.advice import CLEARLY_BETTER, better, chances_of, holds, unknown
 from client.bots.search.tree import utilities, win_shares
 from client.reasons import aim_of, reason_for
 from client.records import Analysis, Recording
@@ -22,7 +22,7 @@ from engine.forecast import forecast
 from engine.game import Game, GameOptions, RandomChance
 from engine.knowledge import NONE
 from engine.legal import Legal, LegalPlaces
-from engine.pieces import Kind, Piece
+from engine.pieces import Kind, Piece, Seat, Wolf
 from engine.redaction import redacted_legal, snapshot
 from engine.scoring import Board, scored
 from engine.view import Phase, View, eyes_of
@@ -91,7 +91,8 @@ def test_a_moment_is_judged_alike_anywhere(recording: Recording, analysis: Analy
     """In this process as in another one, and whatever else is judged there."""
     moment = moments(recording, analysis.result)[-3]
     found = judge_moment(moment, EFFORT.simulations, EFFORT.seed)
-    assert found == (analysis.moves[-3].after, analysis.moves[-3].better)
+    judged = analysis.moves[-3]
+    assert found == Verdict(judged.after, judged.better, judged.unknown)
 
 
 async def test_a_cancelled_analysis_leaves_no_process_and_what_there_is(recording: Recording) -> None:
@@ -192,6 +193,23 @@ def test_a_condition_names_a_wolf_that_matters(seed: int) -> None:
     )
     assert with_it > CLEARLY_BETTER
     assert without < with_it
+
+
+def test_what_nobody_could_know_is_named() -> None:
+    """A move was right as its player saw the game, and lost it because of a wolf of the other kind."""
+    game = played(GameOptions(2, random_layout=True), seed=0, commands=31)
+    own = snapshot(game.view, eyes_of(Seat(0)))
+    move = Place(Seat(0), Piece("Em*"), Field("B6"))
+    assert better(own, move, 20, "seed") is None
+    instead = better(game.view, move, 20, "seed")
+    assert instead is not None
+    wolf = unknown(own, game.view, move, 20, "seed")
+    assert wolf is not None
+    pieces = {field: piece for field, piece in game.view.placed.items() if isinstance(piece, Piece)}
+    assert (own.owners[wolf.field], pieces[wolf.field].kind) == (wolf.seat, wolf.kind)
+    assert isinstance(own.placed[wolf.field], Wolf)
+    # Nothing is unknown to somebody who sees everything.
+    assert unknown(game.view, game.view, move, 20, "seed") is None
 
 
 def won(view: View, pieces: dict[Field, Piece], last: Place) -> float:

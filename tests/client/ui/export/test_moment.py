@@ -14,7 +14,7 @@ from client.records import Captives, Contest, HiddenWolf, Recording
 from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
 from client.ui.export.animation import as_animation
 from client.ui.export.moment import as_json, as_svg, as_text
-from client.ui.texts.advice import explain
+from client.ui.texts.advice import explain, judge
 from client.ui.texts.pieces import piece_sign
 from engine.board import Field, Tile
 from engine.components import DEALS
@@ -187,9 +187,9 @@ def test_every_move_is_told(players: int) -> None:
         who = recording.names[move.seat]
         assert f"Move {move.number}: {who}, {piece_sign(move.move.piece)} on {move.move.field}." in text
         assert f"{who} {move.before[move.seat]:.0%} -> {move.after[move.seat]:.0%}" in text
-    assert text.count("Better, as ") == text.count("from 50 to 62 of 100 games") == len(analysis.moves) // 8
+    every, _heading, end = text.partition("The moves that decided most:")
+    assert every.count("Better, as ") == every.count("from 50 to 62 of 100 games") == len(analysis.moves) // 8
     assert "Stopped" not in text
-    end = text[text.index("The moves that decided most:") :]
     assert re.findall(r"Move (\d+): ", end) == [str(move.number) for move in analysis.deciding]
 
 
@@ -230,6 +230,33 @@ def test_a_better_move_is_compared_in_terms_of_the_rules() -> None:
     assert [sentence for sentence in told[1:] if not sentence.startswith("As the board stands")] == sentences
 
 
+def test_each_move_that_decided_the_game_gets_a_sentence() -> None:
+    """A better move, what could not be known, or that the move was right; never the chances alone."""
+    recording = recording_of(3)
+    analysis = analysis_of(recording)
+    move, name = analysis.deciding[0], recording.names[analysis.deciding[0].seat]
+    wolf = HiddenWolf(Seat((move.seat + 1) % 3), Field("G4"), Kind.MERCHANT, seems=True)
+    knew = f"{name} saw no better move, and could not know that the wolf on G4 was a merchant."
+    high = tuple(0.8 if seat == move.seat else 0.1 for seat in recording.seats)
+    lost = replace(move, before=high, after=(1 / 3,) * 3, better=None)
+    for judged, sentence in (
+        (replace(lost, before=lost.after, after=high), "The move itself was right."),
+        (lost, "No clearly better move was found."),
+        (replace(lost, unknown=wolf), knew),
+    ):
+        told = replace(analysis, moves=(judged,))
+        assert told.deciding == (judged,)
+        text = analysis_text(recording, told, 120)
+        assert sentence in text[text.index("The moves that decided most:") :]
+        assert sentence in " ".join(
+            "".join(each.itertext()) for each in parsed(analysis_svg(recording, told)).iter()
+        )
+    (judged_json,) = json.loads(analysis_json(recording, told))["moves"]
+    assert judged_json["unknown"] == {"seat": wolf.seat, "field": "G4", "kind": "m", "seems": True}
+    better = replace(analysis_of(recording).moves[7], number=move.number)
+    assert judge(recording, better) == explain(recording, better)
+
+
 def test_a_better_move_is_named_with_its_condition() -> None:
     """Whose wolf matters, on which field, and whether it looks like what it has to be."""
     recording = recording_of(2)
@@ -260,7 +287,7 @@ def test_the_json_has_always_the_same_fields() -> None:
     assert (told["version"], told["complete"], told["wanted"]) == (1, True, len(told["moves"]))
     assert told["names"] == ["Anna", "Bruno", "Carla"]
     for move in told["moves"]:
-        assert " ".join(move) == "move seat piece field before after swing reasons better"
+        assert " ".join(move) == "move seat piece field before after swing reasons better unknown"
         assert len(move["before"]) == len(move["after"]) == 3
     better = told["moves"][7]["better"]
     assert list(better) == ["piece", "field", "chance", "instead_of", "reasons", "condition"]
