@@ -160,7 +160,16 @@ class Captives:
     instead: float
 
 
-Reason: TypeAlias = Contest | Captives
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """In what part of the games after another move a rival places a piece on the field of this one."""
+
+    seat: Seat
+    field: Field
+    often: float
+
+
+Reason: TypeAlias = Contest | Captives | Awaited
 
 
 @dataclass(frozen=True, slots=True)

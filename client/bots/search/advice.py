@@ -21,7 +21,7 @@ from typing import Final, TypeAlias
 from client.bots.search.brain import Ending, SearchBrain, exact_ending
 from client.bots.search.tree import Move, TreeSearch, win_shares
 from client.bots.search.worlds import MOTIVES, STEPS, WOLVES, Worlds, clues_in
-from client.records import Better, Captives, Chances, Contest, HiddenWolf, Reason
+from client.records import Awaited, Better, Captives, Chances, Contest, HiddenWolf, Reason
 from engine.board import FIELDS, TILES, Field, Tile
 from engine.components import LAUREL_WORTH, PEOPLES
 from engine.events import Captured, HillScored, Place, Placed
@@ -353,6 +353,7 @@ def _open_view(own: View, board: Sequence[Occupant]) -> View:
 
 _LEAST_OFTEN: Final = 0.08  # of the games, by which a laurel's takers have to differ to be a reason
 _LEAST_POINTS: Final = 0.4  # that a reason is worth
+_MOSTLY: Final = 0.5  # of the games
 _MOST_REASONS: Final = 2  # for the move, and one against it
 
 
@@ -362,6 +363,17 @@ def _reasons(own: View, best: _Outlook, other: _Outlook) -> Iterator[Reason]:
     yield from [reason for points, reason in found[:1] if 0.0 < points < _LEAST_POINTS]
     yield from [reason for points, reason in found[:_MOST_REASONS] if points >= _LEAST_POINTS]
     yield from [reason for points, reason in found[-1:] if points <= -_LEAST_POINTS]
+    yield from _awaited(best.move, other)
+
+
+def _awaited(move: Place, other: _Outlook) -> Iterator[Awaited]:
+    """Yield the rival who mostly takes the field of a move if the other one is made, if there is one."""
+    at = NUMBERS[move.field]
+    owners = Counter(Seat(end[at] % FARMER) for end in other.ends if end[at] != EMPTY)
+    del owners[move.seat]
+    for seat, count in owners.most_common(1):
+        if count >= _MOSTLY * len(other.ends):
+            yield Awaited(seat, move.field, count / len(other.ends))
 
 
 def _differences(own: View, best: _Outlook, other: _Outlook) -> Iterator[tuple[float, Reason]]:

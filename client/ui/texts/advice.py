@@ -4,8 +4,18 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from client.language import _, in_tenths
-from client.records import Better, Captives, HiddenWolf, JudgedMove, Reason, Recording, Suggestion
-from client.ui.texts.games import bounds_text, describe_captives
+from client.records import (
+    Awaited,
+    Better,
+    Captives,
+    Contest,
+    HiddenWolf,
+    JudgedMove,
+    Recording,
+    Suggestion,
+)
+from client.ui.texts.games import bounds_text
+from client.ui.texts.mechanisms import describe_mechanism
 from client.ui.texts.names import OwnName, by, in_sentences
 from client.ui.texts.pieces import a_kind, piece_sign
 from engine.board import tile_of
@@ -40,7 +50,11 @@ def describe_suggestion(view: View, move: Place, found: Suggestion, names: Seque
     compared = _("{move} wins about {n} of 100 games, {other} about {m}.").format(
         move=hint, other=describe_placement(other), n=in_100(better.chance), m=in_100(better.instead_of)
     )
-    aims = (_aim(reason, move, names) for reason in better.reasons if _differs(reason))
+    aims = (
+        _aim(reason, move, names)
+        for reason in better.reasons
+        if not isinstance(reason, Awaited) and _differs(reason)
+    )
     if aim := next(filter(None, (*aims, found.aim)), ""):
         brief = _("Hint: {aim}, {move}.").format(aim=aim, move=hint)
     else:
@@ -50,7 +64,7 @@ def describe_suggestion(view: View, move: Place, found: Suggestion, names: Seque
     )
 
 
-def _aim(reason: Reason, move: Place, names: Sequence[str]) -> str:
+def _aim(reason: Contest | Captives, move: Place, names: Sequence[str]) -> str:
     """Return what a move is for; "" if the reason speaks against it."""
     seat = reason.captor if isinstance(reason, Captives) else reason.seat
     own = seat == move.seat
@@ -118,11 +132,11 @@ def describe_reasons(view: View, better: Better, other: Place, names: Sequence[s
     if better.condition is not None:
         yield _describe_condition(better.condition, names)
     gives, instead = (forecast(view, seat, each.piece, each.field) for each in (move, other))
-    if gives.captives:
-        form = _("As the board stands, {move} captures {captives}.")
-        yield form.format(move=describe_placement(move), captives=describe_captives(gives, names))
+    yield from describe_mechanism(view, move, describe_placement(move), names)
     for reason in better.reasons:
-        if _differs(reason):
+        if isinstance(reason, Awaited):
+            yield _describe_awaited(reason, names)
+        elif _differs(reason):
             yield _describe_reason(reason, move, other, names)
     if instead.gives is not None and gives.gives is not None and instead.gives.least > gives.gives.most:
         form = _("As the board stands, {other} gives more influence: {m} on hill {hill}, {move} {n}.")
@@ -148,17 +162,26 @@ def _describe_condition(wolf: HiddenWolf, names: Sequence[str]) -> str:
     return form.format(name=names[wolf.seat], field=wolf.field, a_kind=a_kind(wolf.kind))
 
 
+def _describe_awaited(reason: Awaited, names: Sequence[str]) -> str:
+    form = by(
+        names[reason.seat],
+        _("Otherwise {name} takes {field} in {n} of 100 games."),
+        _("Otherwise you take {field} in {n} of 100 games."),
+    )
+    return form.format(name=names[reason.seat], field=reason.field, n=in_100(reason.often))
+
+
 _LEAST_DIFFERENCE: Final = 5  # of 100 games
 
 
-def _differs(reason: Reason) -> bool:
+def _differs(reason: Contest | Captives) -> bool:
     """Return whether the difference can be seen in the numbers, and is large enough to be a reason."""
     if isinstance(reason, Captives):
         return f"{reason.often:.1f}" != f"{reason.instead:.1f}"
     return abs(in_100(reason.often) - in_100(reason.instead)) >= _LEAST_DIFFERENCE
 
 
-def _describe_reason(reason: Reason, move: Place, other: Place, names: Sequence[str]) -> str:
+def _describe_reason(reason: Contest | Captives, move: Place, other: Place, names: Sequence[str]) -> str:
     """Return what differs, in a sentence about the move that it speaks for."""
     seat = reason.captor if isinstance(reason, Captives) else reason.seat
     own, (n, m) = seat == move.seat, (reason.often, reason.instead)

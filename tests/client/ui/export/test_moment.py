@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 
-from client.records import Captives, Contest, HiddenWolf, Recording
+from client.records import Awaited, Captives, Contest, HiddenWolf, Recording
 from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
 from client.ui.export.animation import as_animation
 from client.ui.export.moment import as_json, as_svg, as_text
@@ -209,6 +209,7 @@ def test_a_better_move_is_compared_in_terms_of_the_rules() -> None:
         Contest(hill, 5, anna, bruno, 0.1, 0.7),
         Contest(hill, 5, bruno, None, 0.8, 0.4),
         Captives(anna, bruno, 0.0, 1.0),
+        Awaited(bruno, Field("D4"), 0.62),
     )
     better = replace(move.better, reasons=reasons)
     this = f"{better.move.piece} on {better.move.field}"
@@ -226,6 +227,7 @@ def test_a_better_move_is_compared_in_terms_of_the_rules() -> None:
         f"{played} takes hill D, worth 5, from {rival}: {name} wins it {two}.",
         f"{played} keeps {rival} from hill D, worth 5: {rival} wins it {four}.",
         f"{played} captures more from {rival}: 1.0 on average, 0.0 after {this}.",
+        f"Otherwise {rival} takes D4 in 62 of 100 games.",
     ]
     assert [sentence for sentence in told[1:] if not sentence.startswith("As the board stands")] == sentences
 
