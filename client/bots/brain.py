@@ -17,7 +17,7 @@ from engine.view import View
 class Brain(Protocol):
     """A function from what a seat sees and may do to its command; all its randomness comes from `rng`.
 
-    It may have a method `game_over`: see `brain_after`.
+    It may have methods `game_begins` and `game_over`: see `brain_in_game` and `brain_after`.
     """
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command: ...
@@ -42,23 +42,36 @@ class BrainFailed(Exception):
         self.seat = 0  # whoever plays the game sets it
 
 
+def brain_in_game(name: str, choose: Brain, view: View) -> Brain:
+    """Return the brain `name` for one seat in one game, in which it can keep things; raises BrainFailed.
+
+    If the brain has a method `game_begins`, it is called with `view`, what its seat sees before its first
+    move, and returns that brain, or None to play itself.
+    """
+    return _brain_from(name, choose, "game_begins", view)
+
+
 def brain_after(name: str, choose: Brain, view: View) -> Brain:
     """Return the brain `name` for another game with the same players in their seats; raises BrainFailed.
 
     If the brain has a method `game_over`, it is called with `view`, all that its seat sees of the game that
     has ended, and returns that brain, or None to stay as it is.
     """
-    game_over = getattr(choose, "game_over", None)
-    if game_over is None:
+    return _brain_from(name, choose, "game_over", view)
+
+
+def _brain_from(name: str, choose: Brain, method_name: str, view: View) -> Brain:
+    method = getattr(choose, method_name, None)
+    if method is None:
         return choose
     try:
-        after: Brain | None = game_over(view)
+        returned: Brain | None = method(view)
     except (Exception, SystemExit) as error:  # whatever the brain's own code raises
-        raise brain_failure(name, game_over, error) from error
-    if after is not None and not callable(after):
-        text = _("The brain {name} returned {what} from game_over instead of a brain.")
-        raise BrainFailed(text.format(name=name, what=reprlib.repr(after)))
-    return choose if after is None else after
+        raise brain_failure(name, method, error) from error
+    if returned is not None and not callable(returned):
+        text = _("The brain {name} returned {what} from {method} instead of a brain.")
+        raise BrainFailed(text.format(name=name, what=reprlib.repr(returned), method=method_name))
+    return choose if returned is None else returned
 
 
 def brain_failure(name: str, choose: Any, error: BaseException) -> BrainFailed:

@@ -17,6 +17,7 @@ from client.bots.brain import (
     BrainFailed,
     brain_after,
     brain_failure,
+    brain_in_game,
     checked_command,
     forbidden_choice,
 )
@@ -198,7 +199,8 @@ class _Bot:
         self._options = options
         self._name = next(iter(options.names[number - 1 :]), numbered(brain.name, number))
         self._choose: Brain = brain.choose
-        self._known: list[str | None] = []  # the players whom the brain has learned of, by seat
+        self._begun = False  # whether the brain is that of the game under way
+        self._known: list[str | None] = []  # the players whom the brain knows, by seat
         self._held: HeldSeat | None = None
 
     async def open(self) -> str:
@@ -258,7 +260,7 @@ class _Bot:
 
     async def play(self) -> GameEnded | None:
         """Start the game if this is the host, make every move of the seat, and return the result, if any."""
-        model = self.connection.model
+        model, self._begun = self.connection.model, False
         async for update in self.connection.updates():
             if isinstance(update, Closed):
                 raise transport.ConnectFailed(update.reason, final=True, code=update.code)
@@ -339,11 +341,15 @@ class _Bot:
 
     async def _choose_command(self) -> Command:
         model = self.connection.model
-        if self._known != self._names():
-            self._choose = self._brain.choose  # what it has learned is of other players
+        if self._known != self._names():  # what it has learned is of other players
+            self._choose, self._known, self._begun = self._brain.choose, self._names(), False
         assert model.view is not None  # noqa: S101 - legal moves come with a game
         assert model.legal is not None  # noqa: S101
         # In a thread or a process, and on a copy: a slow brain must not hold up its connection.
+        if not self._begun:
+            view = snapshot(model.view, model.view.eyes)
+            self._choose = await asyncio.to_thread(brain_in_game, self._brain.name, self._choose, view)
+            self._begun = True
         view = snapshot(model.view, model.view.eyes)
         choose = self._choose
         try:

@@ -16,7 +16,8 @@ MOST_BYTES: Final = 1024 * 1024
 class Question(NamedTuple):
     """What a seat is to do, by a brain that is pickled by its name: what it sees and may do, and no more.
 
-    `earlier` is what it saw at the ends of games with the same players.
+    `earlier` is what it saw at the ends of games with the same players. `kept` is what the brain has kept
+    from its last move in this game.
     """
 
     choose: "Choose"
@@ -24,17 +25,20 @@ class Question(NamedTuple):
     legal: Legal
     seed: int
     earlier: tuple[View, ...] = ()
+    kept: bytes = b""
 
 
 class Thought(NamedTuple):
     """The answer to a question: a command, or the kind of error that the brain raised.
 
     `seconds` says how much of a processor's time the process has used since its last answer, or its start.
+    `kept` is for the next question of the seat in this game.
     """
 
     command: Command | None
     error: str
     seconds: float
+    kept: bytes = b""
 
 
 def pack_frame(content: Question | Thought) -> bytes:

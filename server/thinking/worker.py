@@ -28,10 +28,10 @@ def main() -> None:
     threading.Thread(target=_read, args=(sys.stdin.buffer, questions), daemon=True).start()
     used = 0.0
     while True:
-        command, error = _think(questions.get())
+        command, error, kept = _think(questions.get())
         before, used = used, time.process_time()
         try:
-            answers.write(pack_frame(Thought(command, error, used - before)))
+            answers.write(pack_frame(Thought(command, error, used - before, kept)))
             answers.flush()
         except OSError:
             os._exit(0)
@@ -51,16 +51,22 @@ def _read(frames: IO[bytes], questions: "queue.SimpleQueue[bytes]") -> None:
     os._exit(0)
 
 
-def _think(content: bytes) -> tuple[Command | None, str]:
-    """Return the command that a brain chooses, and which error there was instead."""
+def _think(content: bytes) -> tuple[Command | None, str, bytes]:
+    """Return the command that a brain chooses, or else which error there was, and what the brain keeps."""
     try:
-        choose, view, legal, seed, earlier = pickle.loads(content)  # noqa: S301 - from the server alone
-        for seen in earlier if hasattr(choose, "game_over") else ():
-            choose = choose.game_over(seen) or choose
+        choose, view, legal, seed, earlier, kept = pickle.loads(content)  # noqa: S301 - from the server alone
+        if kept:
+            choose = pickle.loads(kept)  # noqa: S301 - from another such process
+        else:
+            for seen in earlier if hasattr(choose, "game_over") else ():
+                choose = choose.game_over(seen) or choose
+            if hasattr(choose, "game_begins"):
+                choose = choose.game_begins(view) or choose
         command = choose(view, legal, random.Random(seed))
+        kept = pickle.dumps(choose) if hasattr(choose, "game_begins") else b""
     except Exception as error:  # noqa: BLE001 - whatever fails in a brain, the server has to be told
-        return None, type(error).__name__  # the text could reveal the seat's hand
-    return (command, "") if isinstance(command, LayTile | Place) else (None, "TypeError")
+        return None, type(error).__name__, b""  # the text could reveal the seat's hand
+    return (command, "", kept) if isinstance(command, LayTile | Place) else (None, "TypeError", b"")
 
 
 if __name__ == "__main__":

@@ -234,6 +234,9 @@ def play_to_end(game: Game, players: Sequence[ArenaPlayer]) -> GameEnded:
     """
     seat = Seat(0)
     try:
+        for seat, player in zip(map(Seat, range(len(players))), players, strict=True):
+            view = snapshot(game.view, eyes_of(seat))
+            player.choose = brain.brain_in_game(player.name, player.choose, view)
         while (legal := game.legal()) is not None:
             seat, player = legal.seat, players[legal.seat]
             command = player.command(snapshot(game.view, eyes_of(seat)), legal)

@@ -3,12 +3,15 @@
 import asyncio
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from engine.events import Command, LayTile, Place
 from engine.game import Game
 from engine.legal import Legal, random_command
+from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import View, eyes_of
 from protocol.bot_names import source_of_names
@@ -73,6 +76,8 @@ class StandIn:
         self._thread: FairThread[Command] = FairThread("bots", min(limits.bots_cpu, _WHOLE_PROCESSOR))
         self._processes = ThinkingProcesses(tasks, limits.bots_cpu, limits.bots_seconds / _ATTEMPTS_IN_TIME)
         self._thoughts: set[asyncio.Task[Command]] = set()
+        # What brains keep from one move to the next, by seat and level, while the server runs.
+        self._kept: WeakKeyDictionary[Game, dict[tuple[Seat, str | None], bytes]] = WeakKeyDictionary()
         self._complained_of_brain = self._complained_of_process = False
 
     def thinks(
@@ -90,8 +95,10 @@ class StandIn:
         if not isinstance(brain, InProcess):
             return self._quickly(brain, view, legal, origin)
         seen = tuple(snapshot(each, eyes_of(legal.seat)) for each in earlier)
-        question = Question(brain.choose, view, legal, self._rng.getrandbits(64), seen)
-        thought = self._tasks.start(self._elsewhere(question, origin), "thinking")
+        kept, player, seed = self._kept.setdefault(game, {}), (legal.seat, level), self._rng.getrandbits(64)
+        question = Question(brain.choose, view, legal, seed, seen, kept.get(player, b""))
+        keep = partial(kept.__setitem__, player)
+        thought = self._tasks.start(self._elsewhere(question, origin, keep), "thinking")
         self._thoughts.add(thought)
         thought.add_done_callback(self._thoughts.discard)
         return thought
@@ -107,13 +114,14 @@ class StandIn:
     ) -> asyncio.Future[Command]:
         return self._thread.do(lambda: self._pick_command(brain, view, legal), networks_in(origin))
 
-    async def _elsewhere(self, question: Question, origin: str) -> Command:
+    async def _elsewhere(self, question: Question, origin: str, keep: Callable[[bytes], None]) -> Command:
         """Think in a process; if that fails or takes too long, with the best of the simple brains."""
         try:
             frame = pack_frame(question)
             async with asyncio.timeout(self._seconds):
                 answer = await self._processes.ask(frame, networks_in(origin))
             if (command := _find_legal(answer.command, question.legal)) is not None:
+                keep(answer.kept)
                 return command
             self._complain_of_process(f"raised {answer.error}" if answer.error else _ILLEGAL)
         except (ThinkingFailed, TimeoutError):

@@ -458,6 +458,35 @@ def test_brains_learn_from_the_end_of_a_game(monkeypatch: pytest.MonkeyPatch) ->
             play_to_end(start_game(2, rng, random_layout=True), players)
 
 
+def test_brains_keep_things_within_a_game() -> None:
+    """One that begins a game plays for its seat in this game alone, from what that sees at the start."""
+    moves: list[int] = []
+
+    class Counter:
+        def __init__(self) -> None:
+            self.moves = 0
+
+        def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
+            self.moves += 1
+            return at_random(view, legal, rng)
+
+        def game_begins(self, view: View) -> Brain:
+            assert len(view.eyes) == 1
+            assert not view.placed
+            return Counter()
+
+        def game_over(self, _view: View) -> None:
+            moves.append(self.moves)
+
+    counter, rng = Counter(), random.Random(1)
+    players = [ArenaPlayer("counter", counter, rng) for _ in range(2)]
+    for _ in range(2):
+        play_to_end(start_game(2, rng, random_layout=True), players)
+    dealt = start_game(2, rng).view.to_place
+    assert moves == [dealt // 2] * 4
+    assert counter.moves == 0
+
+
 LONG = 600.0
 NOT_IN_HAND = encode(messages.PlacePiece(1, "Am", "A1"))
 

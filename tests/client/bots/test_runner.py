@@ -404,6 +404,32 @@ async def test_bots_begin_anew_at_each_table(monkeypatch: pytest.MonkeyPatch) ->
     assert numbers == [0] * 4
 
 
+@dataclass(frozen=True)
+class Keeper:
+    """A brain that counts its moves in a game, each of which `moved` is told of."""
+
+    moved: Callable[[int], None]
+    numbers: list[int] | None = None
+
+    def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
+        assert self.numbers is not None
+        self.numbers.append(len(self.numbers))
+        self.moved(self.numbers[-1])
+        return at_random(view, legal, rng)
+
+    def game_begins(self, _view: View) -> "Keeper":
+        return replace(self, numbers=[])
+
+
+async def test_a_bot_keeps_things_within_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers: list[int] = []
+    monkeypatch.setattr(brains, "BRAINS", {"keeper": Keeper(numbers.append)})
+    async with running(Config()) as server:
+        chosen = options(server, brains=("keeper", "citizen"), seats=2, games=2, random_layout=True)
+        assert (await run_to_the_end(chosen))[0] == 0
+    assert numbers == [*range(max(numbers) + 1)] * 2
+
+
 async def test_a_game_goes_on_after_its_bots_ended_with_the_server(tmp_path: Path) -> None:
     """When it is hosted again, the server's own bots play it to the end."""
     config = Config(data=tmp_path, limits=Limits(stand_in_seconds=0.0))

@@ -63,6 +63,22 @@ class Learning:
         return Learning(-1)
 
 
+@dataclass
+class Keeping:
+    """Plays the first legal move of a game, and the last one from its second move on."""
+
+    moves: int | None = None
+
+    def __call__(self, _view: View, legal: Legal, _rng: random.Random) -> Command:
+        assert self.moves is not None
+        self.moves += 1
+        commands: list[Command] = [*legal.commands()]
+        return commands[0 if self.moves == 1 else -1]
+
+    def game_begins(self, _view: View) -> "Keeping":
+        return Keeping(0)
+
+
 @dataclass(frozen=True)
 class Waiting:
     """Waits until it may go on; the folder shows which processes wait, one name for each thought."""

@@ -1,11 +1,12 @@
 """Bots of the server in a series of games."""
 
+from engine.board import FIELDS
 from protocol import messages
 from tests.server.peer import state_where
 from tests.server.playing import game, rematch
 from tests.server.tables.absence.test_clocks import latest, served_in_processes
 from tests.server.tables.hosted import play_to_the_end, served
-from tests.server.thinking.brains import Learning
+from tests.server.thinking.brains import Keeping, Learning
 
 
 async def test_bots_play_again() -> None:
@@ -33,3 +34,13 @@ async def test_a_bot_learns_from_game_to_game() -> None:
         while host.legal is None:
             await host.news()
         assert host.sight.owners == {"G6": 1}
+
+
+async def test_a_bot_keeps_things_within_a_game() -> None:
+    bots = {1: "slow", 2: "slow"}
+    async with served_in_processes(Keeping()) as server, game(server.port, 3, bots=bots) as peers:
+        (host,) = peers
+        await play_to_the_end(peers)
+        for bot in bots:
+            first, second, *_others = [field for field, seat in host.sight.owners.items() if seat == bot]
+            assert FIELDS.index(first) < FIELDS.index(second)
