@@ -392,7 +392,7 @@ async def search_move(
     try:
         async with tasks_failing_alike() as tasks:
             searches = [
-                tasks.create_task(in_process(brain.visits, view, seed, limiter=limiter, seconds=seconds))
+                tasks.create_task(in_process(brain.search, view, seed, limiter=limiter, seconds=seconds))
                 for seed in seeds
             ]
     except ProcessesLost as error:

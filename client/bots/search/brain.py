@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from client.bots.greedy import greedy
-from client.bots.search.tree import Move, TreeSearch, Visited, Visits, utilities
+from client.bots.search.tree import Move, Sums, TreeSearch, Visited, Visits, utilities
 from client.bots.search.worlds import STEPS, Beliefs, PossibleWorld, Worlds, beliefs_after, gain_of_next
 from engine.board import FIELDS
 from engine.events import Command, Place
@@ -111,6 +111,20 @@ def exact_ending(view: View, simulations: int, seed: int) -> Ending | None:
     return ending
 
 
+class Searched(NamedTuple):
+    """What a search came to, and what the next one of the same seat can begin with."""
+
+    visits: Visits
+    sums: Sums
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a brain keeps from one move of a game to the next."""
+
+    sums: Sums | None = None
+
+
 class Lies(NamedTuple):
     """How often, and at most at what cost in utility, a brain places a misleading wolf."""
 
@@ -132,42 +146,54 @@ ALWAYS: Final[LiesByTable] = _EVERY_TIME, _EVERY_TIME
 class SearchBrain:
     """A brain that searches: for so many simulations a move, and no longer than so many seconds.
 
-    The same view, number and `rng` lead to the same command, unless the time is up first. Tiles are laid as
-    the greedy brain lays them: how a search would lay them better is an open question.
+    The same views, number and `rng` lead to the same commands, unless the time is up first. Tiles are laid as
+    the greedy brain lays them: how a search would lay them better is an open question. With a memory it plays
+    one seat in one game.
     """
 
     simulations: int = 20_000
     seconds: float = 5.0
     lies: LiesByTable = HONEST
     beliefs: tuple[Beliefs, ...] = ()
+    memory: Memory | None = None
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
         if not isinstance(legal, LegalPlaces):
             return greedy(view, legal, rng)
-        return self.choose_place(view, legal, [self.visits(view, seed_from(rng), settled=True)], rng)
+        return self.choose_place(view, legal, [self.search(view, seed_from(rng), settled=True)], rng)
+
+    def game_begins(self, _view: View, /) -> "SearchBrain":
+        """Return the brain for one seat in one game, each of whose searches begins with the last."""
+        return replace(self, memory=Memory())
 
     def game_over(self, view: View, /) -> "SearchBrain":
         """Return the brain for another game with the same players, who have shown their motives."""
-        return replace(self, beliefs=beliefs_after(view, self.beliefs))
+        return replace(self, beliefs=beliefs_after(view, self.beliefs), memory=None)
 
-    def visits(self, view: View, seed: int, *, settled: bool = False) -> Visits:
+    def visits(self, view: View, seed: int) -> Visits:
+        """Return what came of the moves."""
+        return self.search(view, seed).visits
+
+    def search(self, view: View, seed: int, *, settled: bool = False) -> Searched:
         """Return what came of the moves: exactly in an ending with few boards, else of simulations.
 
         With `settled` they end when the choice cannot change any more. Visits that are added to those of
         others have to be complete.
         """
         until = time.monotonic() + self.seconds
-        search = TreeSearch(view, random.Random(seed), beliefs=self.beliefs)
+        carried = None if self.memory is None else self.memory.sums
+        search = TreeSearch(view, random.Random(seed), beliefs=self.beliefs, carried=carried)
         ending = Ending(view, search.worlds)
         simulations = _at_least(self.simulations, view)
         if ending.boards > simulations:
-            return search.run(simulations, self.seconds, settled=settled)
+            return Searched(search.run(simulations, self.seconds, settled=settled), search.sums)
         sampled = search.run(simulations // _INFERENCE, self.seconds) if search.worlds.hidden else {}
         exact = ending.values(until if sampled else math.inf)
-        return sampled if exact is None else {move: Visited(1, value) for move, value in exact.items()}
+        visits = sampled if exact is None else {move: Visited(1, value) for move, value in exact.items()}
+        return Searched(visits, search.sums)
 
     def choose_place(
-        self, view: View, legal: LegalPlaces, searches: Sequence[Visits], rng: random.Random
+        self, view: View, legal: LegalPlaces, searches: Sequence[Searched], rng: random.Random
     ) -> Place:
         """Return the move that independent searches visited most, or the lie that is nearly as good.
 
@@ -175,8 +201,10 @@ class SearchBrain:
         Monte-Carlo Tree Search", 2008).
         """
         totals: defaultdict[Move, Visited] = defaultdict(lambda: Visited(0, 0.0))
+        if self.memory is not None:
+            self.memory.sums = searches[0].sums
         for search in searches:
-            for move, (visits, utility) in search.items():
+            for move, (visits, utility) in search.visits.items():
                 totals[move] = Visited(totals[move].visits + visits, totals[move].utility + utility)
         best = max(totals, key=totals.__getitem__)
         # In an ending nobody has a later choice that a lie could mislead.

@@ -62,13 +62,16 @@ _VISIT: Final = 2.0**20
 _KINDS: Final = 3
 
 
+Sums: TypeAlias = list[list[float]]  # by occupant and field, each an entry
+
+
 class Averages:
     """Averages by occupant and field, over the simulations so far; `fields` are those that can differ."""
 
     def __init__(self, seats: int, free: list[int], fields: list[int]) -> None:
         self._occupants = [kind * FARMER + seat for kind in range(_KINDS) for seat in range(seats)]
         self._fields = fields
-        self._sums = [[0.0] * len(FIELDS) for _ in range(EMPTY + 1)]
+        self.sums = [[0.0] * len(FIELDS) for _ in range(EMPTY + 1)]
         self.means = [[0.5] * len(FIELDS) for _ in range(EMPTY)]
         self.ranked = [free] * EMPTY  # the free fields, those with the greatest averages first
         self.picks = [tuple(free[pick % len(free)] for pick in range(_PICKS))] * EMPTY
@@ -76,7 +79,7 @@ class Averages:
 
     def add(self, board: list[Occupant], utilities: list[float]) -> None:
         """Count the end of a simulation."""
-        sums = self._sums
+        sums = self.sums
         added = [_VISIT + utility for utility in utilities] + [0.0] * (FARMER - len(utilities))
         added *= _KINDS
         added.append(0.0)  # an empty field
@@ -84,10 +87,18 @@ class Averages:
             found = board[field]
             sums[found][field] += added[found]
 
+    def carry(self, sums: Sums) -> None:
+        """Begin with a part of what an earlier search of the same game has added up."""
+        for own, earlier in zip(self.sums, sums, strict=True):
+            for field, entry in enumerate(earlier):
+                visits = entry // _VISIT
+                if carried := round(CARRIED * visits):
+                    own[field] = carried * _VISIT + (entry - visits * _VISIT) * carried / visits
+
     def refresh(self) -> None:
         """Work out the averages, the ranks and the picks anew."""
         for each in self._occupants:
-            means, sums = self.means[each], self._sums[each]
+            means, sums = self.means[each], self.sums[each]
             for field in self._fields:
                 if entry := sums[field]:
                     visits = entry // _VISIT
@@ -113,6 +124,7 @@ EXPLORATION: Final = 0.15  # from 0.05 to 0.3 no difference was measurable
 PRIOR: Final = 10.0  # visits that the average from outside the tree counts for
 PROMISED: Final = 0.02  # of utility, at the root: for each point that a move promises above the others' mean
 RANDOM: Final = 100  # simulations without a tree, before there are averages
+CARRIED: Final = 0.3  # the part of the averages of a seat's last search that the next one begins with
 INFERRED_FROM: Final = 200  # simulations before which averages say too little about hidden wolves
 BATCH: Final = 50  # simulations between two looks at the averages
 REDRAWS: Final = 6  # picks of a playout that may be taken fields, before it takes the best free one
@@ -199,6 +211,8 @@ class TreeSearch:
         wins: list[float] | None = None,
         beliefs: Sequence[Beliefs] = (),
         ends: list[list[Occupant]] | None = None,
+        *,
+        carried: Sums | None = None,
     ) -> None:
         self._wins, self._ends = wins, ends
         turn = 0 if view.turn is None else view.turn
@@ -209,6 +223,9 @@ class TreeSearch:
         self._order = [(turn + ply) % view.seats for ply in range(view.to_place)]
         self._free = [number for number, field in enumerate(FIELDS) if field not in view.placed]
         self._averages = Averages(view.seats, self._free, self._free + self.worlds.hidden)
+        self._blind = RANDOM if carried is None else 0
+        if carried is not None:
+            self._averages.carry(carried)
         self._root = _Node()
         self._promised = _promised(view)
         self.simulations = 0
@@ -219,7 +236,7 @@ class TreeSearch:
         It runs fewer if the time is up before or, with `settled`, if no other move can overtake the first.
         """
         until = time.monotonic() + seconds
-        for _ in range(min(RANDOM, simulations // 2)):
+        for _ in range(min(self._blind, simulations // 2)):
             world = self.worlds.draw(self._rng)
             self._play_out(list(world.board), list(world.hands), [])
         self._averages.refresh()
@@ -237,6 +254,11 @@ class TreeSearch:
             Move(kind, field): Visited(count, total)
             for (_, field, kind), count, total in zip(root.moves, root.counts, root.totals, strict=True)
         }
+
+    @property
+    def sums(self) -> Sums:
+        """Return what the next search of the seat can begin with."""
+        return self._averages.sums
 
     def _lead(self) -> int:
         """Return how many visits the most visited move is ahead of the next."""

@@ -16,7 +16,7 @@ from hypothesis import assume, given
 from client.bots.brains import brain_named
 from client.bots.processes import ProcessesLost
 from client.bots.runner import search_move
-from client.bots.search.brain import ALWAYS, HONEST, Ending, SearchBrain
+from client.bots.search.brain import ALWAYS, HONEST, Ending, SearchBrain, Searched
 from client.bots.search.tree import Move, TreeSearch, Visited, utilities
 from client.bots.search.worlds import (
     MOST_INFERRED,
@@ -33,7 +33,7 @@ from client.bots.search.worlds import (
 )
 from engine.board import FIELDS, Field
 from engine.components import DEALS, PEOPLES
-from engine.events import GameEnded, Place
+from engine.events import Command, GameEnded, Place
 from engine.game import Game, GameOptions, RandomChance
 from engine.knowledge import holdings, possible_kinds
 from engine.legal import LegalPlaces
@@ -172,12 +172,36 @@ def test_a_search_makes_as_many_simulations_as_it_is_told(players: int) -> None:
     assert all(0.0 <= visited.utility <= visited.visits for visited in visits.values())
 
 
+def first_moves(games: int, *, keeping: bool) -> list[list[Command]]:
+    """Return the first moves of a search in games of the same chance, which are played in turns."""
+    brain = SearchBrain(150, 600.0)
+    tables = [played(GameOptions(2, random_layout=True), 1, 0) for _ in range(games)]
+    seats = [[brain.game_begins(game.view) if keeping else brain for _ in range(2)] for game in tables]
+    found: list[list[Command]] = [[] for _ in tables]
+    for number in range(6):
+        for game, brains, moves in zip(tables, seats, found, strict=True):
+            legal = game.legal()
+            assert legal is not None
+            view = snapshot(game.view, eyes_of(legal.seat))
+            moves.append(brains[legal.seat](view, legal, random.Random(number)))
+            game.apply(moves[-1])
+    return found
+
+
+def test_a_search_begins_with_the_last_of_its_own_game() -> None:
+    """So it chooses otherwise than without; what it plays in between makes no difference."""
+    [alone] = first_moves(1, keeping=True)
+    assert first_moves(2, keeping=True) == [alone, alone]
+    assert first_moves(1, keeping=False) != [alone]
+
+
 def test_searches_are_added_up() -> None:
     """What two cores prefer together wins, even if neither prefers it; of equal pieces it is the wolf."""
     view, legal = placing(3)
     assert {piece.wolf for piece in legal.pieces if piece.kind is Kind.FARMER} == {True, False}
     first, second, both = (Move(Kind.FARMER, field) for field in (1, 2, 3))
-    searches = [{each: Visited(5, 3.0), both: Visited(4, 2.0)} for each in (first, second)]
+    visits = [{each: Visited(5, 3.0), both: Visited(4, 2.0)} for each in (first, second)]
+    searches = [Searched(each, []) for each in visits]
     place = ENDLESS.choose_place(view, legal, searches, random.Random(1))
     assert (place.field, place.piece.wolf) == (FIELDS[both.field], True)
 
@@ -195,7 +219,8 @@ def test_a_liar_places_the_wolf_that_misleads_if_it_costs_little() -> None:
         (80, 0.44, ALWAYS, best),
         (20, 0.48, ALWAYS, best),  # too seldom to know
     ):
-        searched = {best: Visited(200, 100.0), misleading: Visited(visits, visits * utility)}
+        visited = {best: Visited(200, 100.0), misleading: Visited(visits, visits * utility)}
+        searched = Searched(visited, [])
         place = SearchBrain(lies=lies).choose_place(view, legal, [searched], random.Random(1))
         assert (place.piece.wolf, place.field) == (True, FIELDS[expected.field])
 
@@ -550,6 +575,6 @@ def test_a_liar_does_not_lie_in_an_ending() -> None:
     """Nobody has a later choice that it could mislead."""
     _, legal, view = ending(2, 2, seed=1)
     first, *others = (Move(legal.pieces[0].kind, NUMBERS[field]) for field in legal.fields)
-    searched = {first: Visited(200, 100.0), **dict.fromkeys(others, Visited(100, 50.0))}
+    searched = Searched({first: Visited(200, 100.0), **dict.fromkeys(others, Visited(100, 50.0))}, [])
     place = SearchBrain(lies=ALWAYS).choose_place(view, legal, [searched], random.Random(1))
     assert NUMBERS[place.field] == first.field
