@@ -220,7 +220,7 @@ def program(*words: str, says: str) -> Iterator[str]:
 
 def hand_and_empty_fields(terminal: Terminal) -> tuple[list[str], list[str]]:
     """Wait until the player is back in the seat to move; return the hand and the empty fields."""
-    terminal.shows(r"You are back in your seat, as Ann\.", r"Your turn: place")
+    terminal.shows("Your turn: place", "YOUR HAND")  # what is told then makes room for other news soon
     hand = terminal.found(r"\d [ESLMA][mfs]\S? .*?(?:×\d|none)")
     return hand, [re.findall(r"[A-G][1-6]", text_on(terminal, cell))[0] for cell in empty_hexes(terminal)]
 
