@@ -39,9 +39,14 @@ class Circle:
         self._seen[who] += 1
         self._stacks[who] = traceback.format_list(stack[first:])
 
+    @property
+    def looks(self) -> int:
+        """Return how many times it has looked."""
+        return self._seen.total()
+
     def described(self) -> Iterator[str]:
         """Yield lines that say what was seen."""
-        yield f"in {self._seen.total()} looks, time went from {self._began:.6f} to {self._clock.now:.6f} s"
+        yield f"in {self.looks} looks, time went from {self._began:.6f} to {self._clock.now:.6f} s"
         for who, times in self._seen.most_common(_SHOWN):
             yield f"{times} times, {who}"
             yield from "".join(self._stacks[who]).splitlines()

@@ -1,7 +1,6 @@
 """Simulations in processes of their own: each enters its world for good, and leaves only its outcome."""
 
 import gc
-import itertools
 import multiprocessing
 import os
 import shutil
@@ -146,14 +145,16 @@ def _limit(world: World, folder: Path, theirs: Connection) -> None:
 
     Not in real time: however busy the machine is, or however long it sleeps, a simulation is the same.
     """
-    looks, circle = itertools.count(1), world.circle()
+    circle = world.circle()
 
     def look(_signal: int, frame: FrameType | None) -> None:
         circle.look(frame)
-        if next(looks) == _LOOKS:
+        if circle.looks == _LOOKS:
             theirs.send(Outcome(slow="\n".join(circle.described())))
             shutil.rmtree(folder, ignore_errors=True)
             os._exit(1)
+        # Only now, so that no look interrupts one that takes long.
+        signal.setitimer(signal.ITIMER_PROF, _SECONDS_BETWEEN_LOOKS)
 
     signal.signal(signal.SIGPROF, look)
-    signal.setitimer(signal.ITIMER_PROF, _MOST_SECONDS, _SECONDS_BETWEEN_LOOKS)
+    signal.setitimer(signal.ITIMER_PROF, _MOST_SECONDS)
