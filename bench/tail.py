@@ -15,7 +15,7 @@ import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -42,18 +42,18 @@ class _Move(NamedTuple):
 
 def note_phases() -> Notes:
     """Note in the server's process when each move's phases begin and end, and what else may delay it."""
-    from server.storage.sqlite import checkpoints  # noqa: PLC0415 - only the server's process needs it
-    from server.tables import table  # noqa: PLC0415
-    from server.tables.game import moves  # noqa: PLC0415
+    from server.monitoring import tracing  # noqa: PLC0415 - only the server's process needs it
+    from server.storage.sqlite import checkpoints  # noqa: PLC0415
 
     notes: Notes = {"moves": [], "garbage collection": [], "a checkpoint": []}
     under_way: dict[object, list[float]] = {}
     make, began = checkpoints.checkpoint, 0.0
 
-    async def traced_move(move: Awaitable[None], _kind: str, code: str | None) -> None:
+    @contextmanager
+    def move_span(_kind: str, code: str | None) -> Iterator[None]:
         task = asyncio.current_task()
         under_way[task] = []
-        await move
+        yield
         notes["moves"].append((code, under_way.pop(task)))
 
     @contextmanager
@@ -78,7 +78,7 @@ def note_phases() -> Notes:
             notes["a checkpoint"].append((since, _NOW()))
 
     gc.callbacks.append(note_collection)
-    table.__dict__["traced_move"], moves.__dict__["span"] = traced_move, span
+    tracing.__dict__.update(_tracer=tracing, span=span, move_span=move_span)
     checkpoints.__dict__["checkpoint"] = checkpoint
     return notes
 
