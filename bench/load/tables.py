@@ -45,10 +45,10 @@ def scripts(seed: int) -> list[list[tuple[int, bytes]]]:
     return games
 
 
-def begin_game(wires: Sequence[Wire], ids: Iterator[int]) -> tuple[str, list[object]]:
+def begin_game(wires: Sequence[Wire], ids: Iterator[int], **chosen: object) -> tuple[str, list[object]]:
     """Begin a game in which seat 0 starts; return its table's code and the tokens of the seats."""
     host, *others = wires
-    table: dict[str, object] = {"players": len(wires), "random_layout": True, "starting": 0}
+    table: dict[str, object] = {"players": len(wires), "random_layout": True, "starting": 0, **chosen}
     seated = [host.ask("seated", t="open", id=next(ids), name="s0", **table)]
     code = str(seated[0]["table"])
     for seat, wire in enumerate(others, start=1):
