@@ -44,6 +44,7 @@ def main() -> int:
     parser.add_argument(
         "--letters", action="store_true", help="correspondence games, with something wrong daily"
     )
+    parser.add_argument("--evening", action="store_true", help="an evening in each; without, in a quarter")
     parser.add_argument("--trace", type=Path, help="write all that happens into this file, as lines of JSON")
     parser.add_argument(
         "--shrink",
@@ -58,6 +59,8 @@ def main() -> int:
         "--reaches", action="store_true", help="fail unless all rare states but those in unreached.txt occur"
     )
     options = parser.parse_args()
+    if options.letters and options.evening:
+        parser.error("--letters and --evening exclude each other")
     if options.trace is not None and options.seeds != 1:
         parser.error("--trace is for one simulation: --seeds 1")
     first = secrets.randbelow(10**9) if options.first is None else options.first
@@ -70,6 +73,7 @@ def main() -> int:
             timing=options.timing,
             nodes=options.nodes,
             letters=options.letters,
+            evening=options.evening,
             needs=options.needs,
         )
         for seed in range(first, first + options.seeds)

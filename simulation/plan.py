@@ -96,6 +96,7 @@ class Choice:
     calm: bool = False
     nodes: int | None = None  # the seed says so
     letters: bool = False  # correspondence games
+    evening: bool = False  # certainly one is held
     timing: int = 0  # another one has the same happen at other moments
     needs: str | None = None  # with all that this broken server needs to be found
 
@@ -108,6 +109,7 @@ class Choice:
         words += ["--without", ",".join(sorted(parts))] if parts else []
         words += ["--timing", str(self.timing)] if self.timing else []
         words += ["--letters"] if self.letters else []
+        words += ["--evening"] if self.evening else []
         words += ["--calm"] if self.calm else []
         words += ["--nodes", str(self.nodes)] if self.nodes is not None else []
         words += ["--needs", self.needs] if self.needs else []
@@ -198,6 +200,8 @@ def plan_of(choice: Choice) -> WorldPlan:
         "rare", choice.needs is None
     )  # else the servers are as usual: a mistake is found sooner
     people = _people(rng, str(choice.seed)) | wanted | {"without": choice.without}
+    if choice.evening:
+        people["most_tables"] = 500
     if "most_archived" not in wanted and people["most_tables"] < people["games"]:
         people["most_archived"] = random.Random(f"archive {choice.seed}").choice(_ARCHIVES)
     if choice.letters:
@@ -258,7 +262,7 @@ def plan_of(choice: Choice) -> WorldPlan:
         or not evening
         or "evening" in choice.without
         or people.get("most_tables", 500) < people["games"]
-        else evening_of(choice.seed, certain=choice.needs is not None),
+        else evening_of(choice.seed, certain=choice.evening, brief=choice.needs is not None),
         password=_PASSWORD if rare and random.Random(f"password {choice.seed}").random() < _LOCKED else None,
         constants=constants_of(choice.seed, over_days=choice.letters, moved=rare),
         limits=limits_of(choice.seed) if rare else {},

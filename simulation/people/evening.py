@@ -45,13 +45,16 @@ class PlannedEvening:
     draws_now: bool  # the host does not wait for people to come
 
 
-def evening_of(seed: int, *, certain: bool = False) -> PlannedEvening | None:
-    """Return the evening that is held in the simulation with this seed, if there is one."""
+def evening_of(seed: int, *, certain: bool, brief: bool) -> PlannedEvening | None:
+    """Return the evening that is held in the simulation with this seed, if there is one.
+
+    A brief one is certain, too, and has what a broken server needs to be found.
+    """
     rng = random.Random(f"evening {seed}")
-    if rng.random() >= _SHARE and not certain:
+    if rng.random() >= _SHARE and not (certain or brief):
         return None
     same_draws = rng.random() < 0.5
-    if certain:
+    if brief:
         return PlannedEvening(EveningPlan("Simulated", 2, 5, same_draws=same_draws), 7, None, draws_now=False)
     rounds = 0 if rng.random() < _IN_FREE_ORDER else rng.choice([1, 2, 2])
     bots = rng.choice([None, None, "random"])
