@@ -6,20 +6,22 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from protocol.messages import (
     Events,
     Record,
     Reseated,
+    Resume,
     Said,
     SaidBefore,
     Seated,
     Snapshot,
     TableState,
+    Watch,
     Watching,
 )
-from server.storage.entries import Entry, Played, StoodIn, TookBack
+from server.storage.entries import BotSeated, Entry, Freed, Kept, Played, StoodIn, Taken, TookBack
 from simulation.verdict import Finding, Verdict
 from simulation.wiretap import Heard, Wiretap
 
@@ -109,8 +111,9 @@ class Ownership:
         """
         certain = []
         for tap in taps:
-            visits = [self._find_periods(table, tap, *visit, verdict) for visit in _visits(table, tap)]
-            self._check_woken(table, tap, entries if whole else None, verdict)
+            known = entries if whole else None
+            visits = [self._find_periods(table, tap, visit, known, verdict) for visit in _visits(table, tap)]
+            self._check_woken(table, tap, known, verdict)
             periods = {at for ats in visits for at in ats}
             if len(periods) == 1:
                 tap.lives[table] = periods.pop()
@@ -118,18 +121,23 @@ class Ownership:
         return certain
 
     def _find_periods(
-        self, table: str, tap: Wiretap, asked: float, answered: float, verdict: Verdict
+        self, table: str, tap: Wiretap, visit: "_Visit", entries: Sequence[Entry] | None, verdict: Verdict
     ) -> list[int]:
         """Return the periods in which somebody may have been given the table."""
         periods = self._periods[table]
-        fitting = [
+        own = [
             at
             for at, period in enumerate(periods)
-            if period.node == tap.server and period.since <= answered and asked <= period.until
+            if period.node == tap.server and period.since <= visit.answered
         ]
+        fitting = [at for at in own if visit.since <= periods[at].until]
+        if not fitting and own and visit.asked <= periods[own[-1]].until:
+            # A node that has lost the table in its sleep may say that it had stored a seat before.
+            stored = entries if entries is None else entries[: periods[own[-1]].entries]
+            fitting = own[-1:] if stored is None or _has_seat(stored, visit.seat) else []
         if not fitting:
             text = f"{tap.server} let somebody in when it had not got it: {periods}"
-            verdict.leaked.append(Finding(text, table, answered, tap.number, since=asked))
+            verdict.leaked.append(Finding(text, table, visit.answered, tap.number, since=visit.since))
         return fitting
 
     def _check_woken(
@@ -163,13 +171,34 @@ def _was_stored(heard: Heard, stored: float) -> bool:
     return isinstance(message, Events) and message.seq + len(message.events) - 1 <= stored
 
 
-def _visits(table: str, tap: Wiretap) -> Iterable[tuple[float, float]]:
-    """Return when somebody was let in: between the request, or when the node woke, and the answer."""
-    asked = {getattr(each.message, "id", None): each.time for each in tap.asked}
+def _has_seat(entries: Iterable[Entry], seat: int | None) -> bool:
+    """Return whether the seat is that of a person after these entries."""
+    held = False
+    for entry in entries:
+        if isinstance(entry, Taken | Kept | BotSeated | Freed) and entry.seat == seat:
+            held = isinstance(entry, Taken)
+    return held
+
+
+class _Visit(NamedTuple):
+    """Somebody is let in; `since` is later than the request if the node slept in between."""
+
+    asked: float
+    since: float
+    answered: float
+    seat: int | None  # if it was new
+
+
+def _visits(table: str, tap: Wiretap) -> Iterable[_Visit]:
+    requests = {getattr(each.message, "id", None): each for each in tap.asked}
     for heard in tap.heard:
         if isinstance(heard.message, Seated | Watching) and heard.table == table:
             woken = [time for mark, time in tap.marks if mark <= heard.begins]
-            yield max([asked.get(heard.message.id, heard.time), *woken]), heard.time
+            request = requests.get(heard.message.id)
+            asked = heard.time if request is None else request.time
+            is_new = request is not None and not isinstance(request.message, Resume | Watch)
+            seat = heard.message.seat if is_new and isinstance(heard.message, Seated) else None
+            yield _Visit(asked, max([asked, *woken]), heard.time, seat)
 
 
 async def read_notes(connection: Any) -> tuple[Ownership, set[str]]:
