@@ -16,6 +16,7 @@ from client.ui.screens.actions import suggest
 from client.ui.screens.playing import PLACING_KEYS, Playing, soldier_due
 from client.ui.state import GamePage, Notice, Outcome, Pane, Ui
 from client.ui.texts.advice import describe_placement, describe_reasons, in_100
+from client.ui.texts.habits import describe_solved
 from client.ui.texts.names import in_sentences, marked
 from engine.errors import Fault
 from engine.events import Place
@@ -104,8 +105,7 @@ def open_problem(problem: Problem, solved: Solved) -> Ui:
         text = _("{name} is to move, and one move is clearly the best. Find it.")
     task = text.format(name=name, move=problem.stop + 1, table=problem.table)
     if not problem.own and solved.count:
-        told = _("{n} of {count} solved").format(n=solved.count, count=solved.of)
-        task = f"{task} {told}."
+        task = f"{task} {describe_solved(solved)}."
     return Ui(name, screens=(ProblemPage(problem, solved, table=Playing()),), log=(task,))
 
 

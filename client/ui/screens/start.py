@@ -25,6 +25,7 @@ from client.ui.screens.menu import At, Form, MenuLine, Page
 from client.ui.screens.search import Search, describe_turn
 from client.ui.screens.settings import OF_HOST, OWN, Row
 from client.ui.state import Choices, LinePrompt, ListLine, Outcome, Pane, TypedLine, Ui
+from client.ui.texts.habits import describe_solved
 from client.ui.texts.times import clock_time
 from protocol.admin import EveningPlan
 from protocol.limits import TITLE_LENGTH
@@ -358,8 +359,7 @@ def _describe_solved(solved: Solved) -> str:
         form = counted("yesterday's is solved", "those of the last {n} days are solved", days)
     else:
         form = _("today's is not")
-    told = _("{n} of {count} solved").format(n=solved.count, count=solved.of)
-    return parted((told, form.format(n=days)))
+    return parted((describe_solved(solved), form.format(n=days)))
 
 
 def _describe_game(seat: KeptSeat, turn: Turn) -> tuple[str, str]:

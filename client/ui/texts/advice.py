@@ -165,8 +165,8 @@ def _describe_condition(wolf: HiddenWolf, names: Sequence[str]) -> str:
 def _describe_awaited(reason: Awaited, names: Sequence[str]) -> str:
     form = by(
         names[reason.seat],
-        _("Otherwise {name} takes {field} in {n} of 100 games."),
-        _("Otherwise you take {field} in {n} of 100 games."),
+        _("If {field} stays free, {name} takes it in {n} of 100 games."),
+        _("If {field} stays free, you take it in {n} of 100 games."),
     )
     return form.format(name=names[reason.seat], field=reason.field, n=in_100(reason.often))
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from client.language import _, counted
-from client.records import Habits, Ladder, Rival
+from client.records import Habits, Ladder, Rival, Solved
 
 _LEAST_SOLDIERS: Final = 4  # of each kind, before one is advised against
 _MUCH_WORSE: Final = 0.25  # part of them that flees
@@ -78,3 +78,9 @@ def _with_somebody(person: Rival) -> str:
         person.played,
     )
     return form.format(name=person.name, won=person.won, n=person.played)
+
+
+def describe_solved(solved: Solved) -> str:
+    """Return how many of the problems that ship are solved."""
+    text = counted("{n} of {count} solved", "{n} of {count} solved", solved.count)
+    return text.format(n=solved.count, count=solved.of)

@@ -227,7 +227,7 @@ def test_a_better_move_is_compared_in_terms_of_the_rules() -> None:
         f"{played} takes hill D, worth 5, from {rival}: {name} wins it {two}.",
         f"{played} keeps {rival} from hill D, worth 5: {rival} wins it {four}.",
         f"{played} captures more from {rival}: 1.0 on average, 0.0 after {this}.",
-        f"Otherwise {rival} takes D4 in 62 of 100 games.",
+        f"If D4 stays free, {rival} takes it in 62 of 100 games.",
     ]
     assert [sentence for sentence in told[1:] if not sentence.startswith("As the board stands")] == sentences
 
