@@ -12,15 +12,14 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from client.bots.greedy import greedy
 from client.bots.search.tree import Move, Sums, TreeSearch, Visited, Visits, utilities
-from client.bots.search.worlds import STEPS, Beliefs, PossibleWorld, Worlds, beliefs_after, gain_of_next
+from client.bots.search.worlds import Beliefs, PossibleWorld, Worlds, beliefs_after, error_after_next
 from engine.board import FIELDS
 from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces
-from engine.pieces import Kind
 from engine.terrain import EMPTY, FARMER, Occupant, occupant, terrain_of
 from engine.view import View
 
@@ -125,26 +124,17 @@ class Memory:
     sums: Sums | None = None
 
 
-class Lies(NamedTuple):
-    """How often, and at most at what cost in utility, a brain places a misleading wolf."""
-
-    share: float
-    price: float
-
-
-LiesByTable: TypeAlias = tuple[Lies, Lies]  # with two players, and with more
-
-_NEVER: Final = Lies(0.0, 0.0)
-_AT_RANDOM: Final = Lies(0.5, 0.02)  # so that nobody who knows this can turn its wolves around
-_EVERY_TIME: Final = Lies(1.0, 0.05)
-HONEST: Final[LiesByTable] = _NEVER, _NEVER
-USUAL: Final[LiesByTable] = _EVERY_TIME, _AT_RANDOM
-ALWAYS: Final[LiesByTable] = _EVERY_TIME, _EVERY_TIME
+# Of utility, for a move that misleads.
+HONEST: Final = 0.0
+USUAL: Final = 0.03
+LIAR: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class SearchBrain:
     """A brain that searches: for so many simulations a move, and no longer than so many seconds.
+
+    It gives up as much utility as `lies_for` to mislead others about its wolves.
 
     The same views, number and `rng` lead to the same commands, unless the time is up first. Tiles are laid as
     the greedy brain lays them: how a search would lay them better is an open question. With a memory it plays
@@ -153,7 +143,7 @@ class SearchBrain:
 
     simulations: int = 20_000
     seconds: float = 5.0
-    lies: LiesByTable = HONEST
+    lies_for: float = HONEST
     beliefs: tuple[Beliefs, ...] = ()
     memory: Memory | None = None
 
@@ -207,30 +197,30 @@ class SearchBrain:
             for move, (visits, utility) in search.visits.items():
                 totals[move] = Visited(totals[move].visits + visits, totals[move].utility + utility)
         best = max(totals, key=totals.__getitem__)
-        # In an ending nobody has a later choice that a lie could mislead.
-        lies = self.lies[view.seats > 2]
-        if lies.share and view.to_place > view.seats and rng.random() < lies.share:
-            best = _lie(lies.price, view, legal, totals, best)
         pieces = [piece for piece in legal.pieces if piece.kind is best.kind]
         wolves = [piece for piece in pieces if piece.wolf]
         # A wolf scores like its open twin, but the others do not see its kind: the longer, the better.
-        return Place(legal.seat, rng.choice(wolves or pieces), FIELDS[best.field])
+        placed = Place(legal.seat, rng.choice(wolves or pieces), FIELDS[best.field])
+        # In an ending nobody has a later choice that a lie could mislead.
+        if self.lies_for and view.to_place > view.seats:
+            return _lie(self.lies_for, view, legal, totals, placed)
+        return placed
 
 
-def _lie(price: float, view: View, legal: LegalPlaces, totals: Mapping[Move, Visited], best: Move) -> Move:
-    """Return the wolf's placement that misleads most, of those that are nearly as good as the best."""
-    least = totals[best].utility / totals[best].visits - price
-    often = totals[best].visits * _TRIED
-    wolves = {piece.kind for piece in legal.pieces if piece.wolf}
-    gain = gain_of_next(view, legal.seat)
-    # How much more the wolf would promise as the other kind; up to the first step both are as likely anyway.
-    lies = {
-        move: gain(FIELDS[move.field]) * (-1.0 if move.kind is Kind.FARMER else 1.0)
-        for move, (visits, utility) in totals.items()
-        if move.kind in wolves and visits >= often and utility >= least * visits
-    }
-    lie = max(lies, key=lies.__getitem__, default=best)
-    return lie if lies.get(lie, 0.0) > STEPS[0] else best
+def _lie(
+    price: float, view: View, legal: LegalPlaces, totals: Mapping[Move, Visited], honest: Place
+) -> Place:
+    """Return what misleads the others most, of all that is nearly as good as the most visited move."""
+    often, utility = max(totals.values())
+    lies = [
+        Place(legal.seat, piece, FIELDS[move.field])
+        for move, (visits, total) in totals.items()
+        if visits >= often * _TRIED and total / visits >= utility / often - price
+        for piece in legal.pieces
+        if piece.kind is move.kind
+    ]
+    error = error_after_next(view, legal.seat)
+    return max([honest, *lies], key=lambda place: error(place.piece, place.field))
 
 
 def seed_from(rng: random.Random) -> int:

@@ -60,8 +60,10 @@ MOVES: Final = (
     ((0.71, 0.03), (0.07, 0.19)),
 )
 AS_GOOD: Final = 0.05  # points less than the most
-_MOTIVE: Final = (0.27, 0.05, 0.45, 0.18, 0.05)  # of a player of whom nothing is known
-_WOLVES_FIRST: Final = (0.4, 0.8, 0.8, 0.2, 0.1)  # of those with each motive
+# Of a player of whom nothing is known. Those who look one move ahead show it; those who search may lie about
+# everything else: whoever reads more into what strangers do can be misled by it.
+_MOTIVE: Final = (0.27, 0.005, 0.54, 0.18, 0.005)
+_WOLVES_FIRST: Final = (0.4, 0.0, 0.0, 0.0, 0.0)  # of those with each motive
 PRIOR: Final[Beliefs] = (
     *[belief * (1.0 - first) for belief, first in zip(_MOTIVE, _WOLVES_FIRST, strict=True)],
     *[belief * first for belief, first in zip(_MOTIVE, _WOLVES_FIRST, strict=True)],
@@ -92,8 +94,37 @@ def clues_in(view: View) -> Clues:
 def gain_of_next(view: View, seat: Seat) -> Callable[[Field], float]:
     """Return what the others will think of a wolf that `seat` places next, as a function of its field."""
     public = snapshot(view, SPECTATOR)
-    outlook = Outlook(_Moment.of(public, seat, _read_placements(public)[1]).view, seat)
+    return _gain_of_next(public, seat, _read_placements(public)[1])
+
+
+def _gain_of_next(public: View, seat: Seat, guesses: Mapping[Field, Piece]) -> Callable[[Field], float]:
+    outlook = Outlook(_Moment.of(public, seat, guesses).view, seat)
     return lambda field: outlook.after(field, Kind.FARMER) - outlook.after(field, Kind.MERCHANT)
+
+
+def error_after_next(view: View, seat: Seat) -> Callable[[Piece, Field], float]:
+    """Return how wrong strangers will be about all wolves of `seat`, as a function of what it places next.
+
+    That is the log loss of what they believe, without what the quality of the placement itself says.
+    """
+    public = snapshot(view, SPECTATOR)
+    told, guesses = _read_placements(public)
+    gain = _gain_of_next(public, seat, guesses)
+    beliefs = _after_moves(PRIOR, told, seat)
+
+    def error(piece: Piece, field: Field) -> float:
+        placed = {**view.placed, field: piece}
+        owners = {**view.owners, field: seat}
+        later = snapshot(replace(view, placed=placed, owners=owners), SPECTATOR)
+        gains = {**told.gains, NUMBERS[field]: gain(field)} if piece.wolf else told.gains
+        loss = 0.0
+        for group in _groups(later, seat, _hidden_wolves(later), gains, beliefs):
+            farmers = tuple(placed[FIELDS[each]][1] == Kind.FARMER for each in group.fields)
+            odds = {way.farmers: each for way, each in zip(group.ways, group.odds, strict=True)}
+            loss += math.log(sum(group.odds) / odds[farmers])
+        return loss
+
+    return error
 
 
 def _read_placements(view: View) -> tuple[Clues, dict[Field, Piece]]:
@@ -263,13 +294,10 @@ class Worlds:
 
     def __init__(self, view: View, told: Clues = _NO_CLUES, beliefs: Sequence[Beliefs] = ()) -> None:
         self.board = [EMPTY] * len(FIELDS)
-        wolves: dict[People, list[int]] = {}
-        for number, field in enumerate(FIELDS):
-            piece = view.placed.get(field)
-            if isinstance(piece, Wolf):
-                wolves.setdefault(piece.people, []).append(number)
-            elif piece is not None:
-                self.board[number] = occupant(view.owners[field], piece.kind)
+        for field, piece in view.placed.items():
+            if isinstance(piece, Piece):
+                self.board[NUMBERS[field]] = occupant(view.owners[field], piece.kind)
+        wolves = _hidden_wolves(view)
         self._soldierless_at = view.start.soldierless_at
         self.counts = [_known_counts(view, Seat(seat)) for seat in range(view.seats)]
         self.groups: list[Group] = []
@@ -326,6 +354,15 @@ class Worlds:
             counts[group.seat][1] += way.farmers_left
         hands = (hand_of_kinds(seat, *each, self._soldierless_at) for seat, each in enumerate(counts))
         return PossibleWorld(tuple(board), tuple(hands))
+
+
+def _hidden_wolves(view: View) -> dict[People, list[int]]:
+    """Return the fields of the wolves of unknown kind, in their order, by people."""
+    found: dict[People, list[int]] = {}
+    for number, field in enumerate(FIELDS):
+        if isinstance(piece := view.placed.get(field), Wolf):
+            found.setdefault(piece.people, []).append(number)
+    return found
 
 
 def _known_counts(view: View, seat: Seat) -> list[int]:
