@@ -44,7 +44,6 @@ _HOUR: Final = 3600.0
 _A_RESTART: Final = _HOUR  # of a turn's time is lost with a server at most
 _A_WHILE: Final = 300.0  # seconds of a turn: who visits then may be seen when the notice is due
 _STRUCK: Final = 0.03  # of the servers that have sent a notice, before they know that it has arrived
-_A_MOMENT: Final = 1.0  # seconds by which the player may hear later that its move is made
 _LONG_ENOUGH: Final = 12 * _HOUR  # of a turn for every attempt to call
 _LONG_SINCE: Final = 10 * _HOUR  # then the last notice was given up
 _SPARE: Final = 60.0  # seconds: the stand-in thinks, and a server that is down does not
@@ -209,7 +208,7 @@ class Week(World):
                 # Whoever hears after a pause that the game continues is told of the turn by that.
                 resumed = came.get(notice_key(table, held.token_hash, "resumed", agreed_pause))
                 told = came.get(notice_key(table, held.token_hash, "turn", seq), resumed)
-                if told is None or told.at < began - _A_MOMENT:
+                if told is None or told.at < began:
                     text = f"{held.name} was not called after event {seq}"
                     verdict.lost.append(Finding(text, table, EPOCH + ended, since=EPOCH + began))
         for seat, each in state.held:

@@ -54,7 +54,7 @@ def is_called_at(table: str | None) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class Correspondent(SimulatedPlayer):
-    """Makes its moves on short visits; `moved` tells when, by the numbers of the events before them.
+    """Makes its moves on short visits; `moved` has when they sent them, by the number of events before.
 
     At half of the tables, they leave an address and come when they are called, all too seldom by themselves.
     """
@@ -82,11 +82,11 @@ class Correspondent(SimulatedPlayer):
                 await self._start()
             if model.legal is not None and model.view is not None:
                 before = model.seq
-                made = self.made
+                made, asked = self.made, asyncio.get_running_loop().time()
                 if self.rng.random() >= _MOVES_LATER:
                     await self._try_move(connection)
                 if self.made > made:
-                    self.moved[before] = asyncio.get_running_loop().time()
+                    self.moved[before] = asked  # the answer may have taken long
                     await self._stay()
                 break
         if is_over(connection):
