@@ -16,7 +16,7 @@ from typing import Final
 
 from client.bots.brain import Brain, describe_brain_failure
 from client.bots.greedy import best_lay, best_place, greedy, promises
-from client.bots.search.brain import LIAR, USUAL, SearchBrain
+from client.bots.search.brain import ALWAYS, USUAL, SearchBrain
 from client.bots.search.worlds import gain_of_next
 from client.language import WrongUse, _
 from engine.board import Field
@@ -118,7 +118,7 @@ def at_random(_view: View, legal: Legal, rng: random.Random) -> Command:
 
 _SEARCH: Final = "search"
 _LIAR: Final = "liar"
-_LIES: Final = {_SEARCH: USUAL, _LIAR: LIAR}
+_LIES: Final = {_SEARCH: USUAL, _LIAR: ALWAYS}
 _SIMULATIONS: Final = range(100, 1_000_001)
 _MOST_SECONDS: Final = 60.0  # for a move with a number of simulations that the user chose
 _IMPORTING: Final = "<frozen importlib"  # the file of the frames of an import
@@ -131,8 +131,8 @@ BRAINS: Final[Mapping[str, Brain]] = MappingProxyType(
         "greedy": greedy,
         "bluffer": Bluffer(1.0),
         "gambler": Bluffer(math.inf),
-        _SEARCH: SearchBrain(lies_for=USUAL),
-        _LIAR: SearchBrain(lies_for=LIAR),
+        _SEARCH: SearchBrain(lies=USUAL),
+        _LIAR: SearchBrain(lies=ALWAYS),
     }
 )
 

@@ -124,17 +124,21 @@ class Memory:
     sums: Sums | None = None
 
 
-# Of utility, for a move that misleads.
-HONEST: Final = 0.0
-USUAL: Final = 0.03
-LIAR: Final = 0.05
+class Lies(NamedTuple):
+    """How often, and at most at what cost in utility, a brain makes a move that misleads about its wolves."""
+
+    share: float
+    price: float
+
+
+HONEST: Final = Lies(0.0, 0.0)
+USUAL: Final = Lies(0.5, 0.03)  # at random, so that nobody who knows this can turn its wolves around
+ALWAYS: Final = Lies(1.0, 0.05)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchBrain:
     """A brain that searches: for so many simulations a move, and no longer than so many seconds.
-
-    It gives up as much utility as `lies_for` to mislead others about its wolves.
 
     The same views, number and `rng` lead to the same commands, unless the time is up first. Tiles are laid as
     the greedy brain lays them: how a search would lay them better is an open question. With a memory it plays
@@ -143,7 +147,7 @@ class SearchBrain:
 
     simulations: int = 20_000
     seconds: float = 5.0
-    lies_for: float = HONEST
+    lies: Lies = HONEST
     beliefs: tuple[Beliefs, ...] = ()
     memory: Memory | None = None
 
@@ -202,8 +206,8 @@ class SearchBrain:
         # A wolf scores like its open twin, but the others do not see its kind: the longer, the better.
         placed = Place(legal.seat, rng.choice(wolves or pieces), FIELDS[best.field])
         # In an ending nobody has a later choice that a lie could mislead.
-        if self.lies_for and view.to_place > view.seats:
-            return _lie(self.lies_for, view, legal, totals, placed)
+        if self.lies.share and view.to_place > view.seats and rng.random() < self.lies.share:
+            return _lie(self.lies.price, view, legal, totals, placed)
         return placed
 
 

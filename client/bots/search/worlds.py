@@ -46,7 +46,7 @@ STEPS: Final = (0.3, 1.0, 2.0)
 MOTIVES: Final = (
     ((0.30, 0.93), (0.27, 2.08), (0.12, 2.39), (0.09, 1.83)),  # of players who look one move ahead
     ((0.88, 1.05), (0.86, 1.93), (0.34, 1.64), (0.13, 1.18)),  # of those who search
-    ((1.05, 1.05), (1.36, 1.36), (1.02, 1.02), (0.57, 0.57)),  # of those who search and lie
+    ((1.07, 1.07), (1.35, 1.55), (0.62, 1.15), (0.30, 0.75)),  # of those who search and lie
     ((3.61, 0.07), (2.99, 0.12), (0.57, 0.21), (0.24, 0.21)),  # of those who bluff one move ahead
     ((1.53, 1.14), (1.37, 1.22), (0.61, 0.75), (0.75, 0.65)),  # of those with no such motive
 )
@@ -62,7 +62,7 @@ MOVES: Final = (
 AS_GOOD: Final = 0.05  # points less than the most
 # Of a player of whom nothing is known. Those who look one move ahead show it; those who search may lie about
 # everything else: whoever reads more into what strangers do can be misled by it.
-_MOTIVE: Final = (0.27, 0.005, 0.54, 0.18, 0.005)
+_MOTIVE: Final = (0.12, 0.002, 0.86, 0.015, 0.003)
 _WOLVES_FIRST: Final = (0.4, 0.0, 0.0, 0.0, 0.0)  # of those with each motive
 PRIOR: Final[Beliefs] = (
     *[belief * (1.0 - first) for belief, first in zip(_MOTIVE, _WOLVES_FIRST, strict=True)],

@@ -16,7 +16,7 @@ from hypothesis import assume, given
 from client.bots.brains import brain_named
 from client.bots.processes import ProcessesLost
 from client.bots.runner import search_move
-from client.bots.search.brain import HONEST, LIAR, Ending, SearchBrain, Searched
+from client.bots.search.brain import ALWAYS, HONEST, Ending, SearchBrain, Searched
 from client.bots.search.tree import Move, TreeSearch, Visited, utilities
 from client.bots.search.worlds import (
     MOST_INFERRED,
@@ -215,14 +215,14 @@ def test_a_liar_makes_the_move_that_misleads_most_if_it_costs_little() -> None:
     other = next(kind for kind in Kind if kind in {piece.kind for piece in legal.pieces} - {lie.piece.kind})
     best, misleading = Move(other, NUMBERS[lie.field]), Move(lie.piece.kind, NUMBERS[lie.field])
     for visits, utility, lies, expected in (
-        (80, 0.48, LIAR, misleading),
+        (80, 0.48, ALWAYS, misleading),
         (80, 0.48, HONEST, best),
-        (80, 0.44, LIAR, best),
-        (20, 0.48, LIAR, best),  # too seldom to know
+        (80, 0.44, ALWAYS, best),
+        (20, 0.48, ALWAYS, best),  # too seldom to know
     ):
         visited = {best: Visited(200, 100.0), misleading: Visited(visits, visits * utility)}
         searched = Searched(visited, [])
-        place = SearchBrain(lies_for=lies).choose_place(view, legal, [searched], random.Random(1))
+        place = SearchBrain(lies=lies).choose_place(view, legal, [searched], random.Random(1))
         assert place.piece.kind is expected.kind
         assert expected is best or error(place.piece, place.field) == error(lie.piece, lie.field)
 
@@ -577,5 +577,5 @@ def test_a_liar_does_not_lie_in_an_ending() -> None:
     _, legal, view = ending(2, 2, seed=1)
     first, *others = (Move(legal.pieces[0].kind, NUMBERS[field]) for field in legal.fields)
     searched = Searched({first: Visited(200, 100.0), **dict.fromkeys(others, Visited(100, 50.0))}, [])
-    place = SearchBrain(lies_for=LIAR).choose_place(view, legal, [searched], random.Random(1))
+    place = SearchBrain(lies=ALWAYS).choose_place(view, legal, [searched], random.Random(1))
     assert NUMBERS[place.field] == first.field
