@@ -21,6 +21,7 @@ from server.storage.entries import RoundDrawn
 from simulation.judging.clock_model import check_clocks, check_steps
 from simulation.judging.evening import wrong_draws, wrong_people, wrong_places
 from simulation.judging.notices import is_plain
+from simulation.judging.ownership import Ownership
 from simulation.judging.protocol_model import check_granted, check_granted_in_time
 from simulation.judging.seat_model import (
     check_absence,
@@ -477,3 +478,24 @@ def test_places_in_an_evening(places: Sequence[int], *, wrong: bool) -> None:
 )
 def test_a_notice_says_nothing_of_the_game(notice: PlayerNotice, *, plain: bool) -> None:
     assert is_plain(notice) == plain
+
+
+@pytest.mark.parametrize(
+    ("entries", "asked", "wrong"),
+    [
+        ([e.Taken(0, "Anna", "x"), e.Taken(1, "Bruno", "y")], m.Rematch(7), False),
+        ([e.Taken(0, "Anna", "x"), e.Kept(1, "Bruno", "y")], m.Rematch(7), True),
+        ([e.Taken(0, "Anna", "x"), e.Taken(1, "Bruno", "y")], m.Resume(7, CODE, "y" * 43), True),
+    ],
+)
+def test_a_node_that_wakes_without_a_table_lets_nobody_in(
+    entries: list[e.Entry], asked: m.ClientMessage, *, wrong: bool
+) -> None:
+    """It may say that it had stored a new seat before; whoever comes back has to go elsewhere."""
+    tap = tapped(1, (5.0, asked), (12.0, m.Seated(7, CODE, 1)))
+    tap.server = "one"
+    tap.marks.append((0, 11.0))  # it woke
+    owned = Ownership([(CODE, "one", 0.0, 0), (CODE, "two", 10.0, len(entries))])
+    verdict = Verdict()
+    owned.check(CODE, entries, [tap], verdict, whole=True)
+    assert found(verdict) == ({"leaked"} if wrong else set())
