@@ -131,10 +131,10 @@ class Ownership:
             if period.node == tap.server and period.since <= visit.answered
         ]
         fitting = [at for at in own if visit.since <= periods[at].until]
-        if not fitting and own and visit.asked <= periods[own[-1]].until:
+        if not fitting and own and visit.seat is not None and visit.asked <= periods[own[-1]].until:
             # A node that has lost the table in its sleep may say that it had stored a seat before.
-            stored = entries if entries is None else entries[: periods[own[-1]].entries]
-            fitting = own[-1:] if stored is None or _has_seat(stored, visit.seat) else []
+            stored = entries is None or _has_seat(entries[: periods[own[-1]].entries], visit.seat)
+            fitting = own[-1:] if stored else []
         if not fitting:
             text = f"{tap.server} let somebody in when it had not got it: {periods}"
             verdict.leaked.append(Finding(text, table, visit.answered, tap.number, since=visit.since))
@@ -171,7 +171,7 @@ def _was_stored(heard: Heard, stored: float) -> bool:
     return isinstance(message, Events) and message.seq + len(message.events) - 1 <= stored
 
 
-def _has_seat(entries: Iterable[Entry], seat: int | None) -> bool:
+def _has_seat(entries: Iterable[Entry], seat: int) -> bool:
     """Return whether the seat is that of a person after these entries."""
     held = False
     for entry in entries:
