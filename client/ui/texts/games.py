@@ -7,7 +7,7 @@ from typing import Final, assert_never
 from client.language import N_, _, counted, listed, parted
 from client.records import Analysis, Chances, JudgedMove, PastGame, Recording, best_first
 from client.tables.table import TableModel
-from client.ui.texts.names import by, called
+from client.ui.texts.names import by, called, in_sentences
 from client.ui.texts.pieces import PEOPLES, a_piece, piece_sign
 from client.ui.texts.tables import describe_stage
 from engine import events
@@ -426,7 +426,9 @@ def reasons(recording: Recording, judged: JudgedMove) -> list[str]:
     """Return the effects of a move on the board, as its player could foresee them."""
     view = recording.view(judged.number - 1, eyes_of(judged.seat))
     move = judged.move
-    return describe_forecast(forecast(view, judged.seat, move.piece, move.field), recording.names)
+    return describe_forecast(
+        forecast(view, judged.seat, move.piece, move.field), in_sentences(recording.names)
+    )
 
 
 def describe_deciding(analysis: Analysis) -> str:

@@ -299,6 +299,20 @@ def test_the_json_has_always_the_same_fields() -> None:
     assert set(told["deciding"]) <= {move["move"] for move in told["moves"]}
 
 
+def test_sentences_in_the_json_name_bots_without_their_levels() -> None:
+    """As all sentences do: those about the move that was played, and those about a better one."""
+    recording = recording_of(2, {0: "Anna", 1: "Fabia (consul)"})
+    told = json.loads(analysis_json(recording, analysis_of(recording)))
+    said = [
+        sentence
+        for move in told["moves"]
+        for sentence in (*move["reasons"], *(move["better"]["reasons"] if move["better"] else ()))
+    ]
+    assert any("Fabia" in sentence for sentence in said)
+    assert not any("(consul)" in sentence for sentence in said)
+    assert told["names"][1] == "Fabia (consul)"
+
+
 def test_no_terminal_acts_on_json() -> None:
     """Whoever has written the names, and however they came there."""
     names = tuple(f"\x9b2J\u202e\u200b\x1b[31m{number}" for number in range(2))
