@@ -305,14 +305,31 @@ def _compare_exactly(own: View, ending: Ending, moves: Sequence[Place], other: P
     *tried, instead = outlooks
     compared = [_Compared(boards, weights, each, instead, exact=True) for each in tried]
     best = max(compared, key=lambda each: each.gain)
-    rng = random.Random(f"{seed} worlds")
-    for at, board in enumerate(rng.choices(boards, weights, k=_WORLDS * BELIEFS)):
+    worlds = list(zip(boards, weights, strict=True))
+    random.Random(f"{seed} worlds").shuffle(worlds)  # neighbours differ in the same wolf
+    for at, (board, times) in enumerate(_in_proportion(worlds)):
         for outlook in (best.best, instead):
-            _play(own, board, replace(outlook, chances=[]), _ENDS_PLAYED, f"{seed} {at}")
+            played = _Outlook(outlook.move, [], [])
+            _play(own, board, played, _ENDS_PLAYED if own.to_place > 1 else 1, f"{seed} {at}")
+            outlook.ends.extend(played.ends[-_ENDS_OF_EACH:] * times)
     return best
 
 
-_ENDS_PLAYED: Final = 200  # simulations, for the reasons where chances are exact
+# For the reasons where chances are exact: simulations in a world, of which the last ends count, and worlds.
+_ENDS_PLAYED: Final = 200
+_ENDS_OF_EACH: Final = 2
+_ENDS_IN: Final = 240  # a likely world counts as several
+
+
+def _in_proportion(worlds: Sequence[tuple[World, float]]) -> Iterator[tuple[World, int]]:
+    """Yield worlds, each with how many of `_ENDS_IN` it stands for, as near to its weight as can be."""
+    step, passed, counted = sum(weight for _, weight in worlds) / _ENDS_IN, 0.0, 0
+    for board, weight in worlds:
+        passed += weight
+        times = round(passed / step) - counted
+        if times:
+            yield board, times
+            counted += times
 
 
 def _worlds_believed(own: View) -> list[Worlds]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,11 +14,12 @@ from client.bots.greedy import greedy
 from client.bots.hints import suggest_move
 from client.bots.processes import ProcessesLost
 from client.bots.search.advice import CLEARLY_BETTER, better, chances_of, holds, unknown
+from client.bots.search.brain import exact_ending
 from client.bots.search.tree import utilities, win_shares
 from client.reasons import aim_of, reason_for
-from client.records import Analysis, Recording
-from engine.board import Field
-from engine.events import Command, GameEnded, LayTile, Place, Placed
+from client.records import Analysis, Captives, Contest, Recording
+from engine.board import FIELDS, Field
+from engine.events import Captured, Command, GameEnded, HillScored, LayTile, Place, Placed
 from engine.forecast import forecast
 from engine.game import Game, GameOptions, RandomChance
 from engine.knowledge import NONE
@@ -25,6 +27,7 @@ from engine.legal import Legal, LegalPlaces
 from engine.pieces import Kind, Piece, Seat, Wolf
 from engine.redaction import redacted_legal, snapshot
 from engine.scoring import Board, scored
+from engine.terrain import FARMER, Occupant
 from engine.view import Phase, View, eyes_of
 from tests.client.bots.test_search import possible_worlds, search_processes
 from tests.games import examples, games, played
@@ -193,6 +196,50 @@ def test_a_condition_names_a_wolf_that_matters(seed: int) -> None:
     )
     assert with_it > CLEARLY_BETTER
     assert without < with_it
+
+
+@pytest.mark.parametrize("seed", [7, 19, 32])
+def test_the_reasons_of_a_last_move_come_from_all_worlds(seed: int) -> None:
+    """They are true about as often as the worlds are likely, not as often as in a few of them."""
+    game = played(GameOptions(2, random_layout=True), seed, commands=31)
+    legal = game.legal()
+    assert isinstance(legal, LegalPlaces)
+    own = snapshot(game.view, eyes_of(legal.seat))
+    move = next(iter(legal.commands()))
+    found = better(own, move, 200, "seed")
+    assert found is not None
+    ending = exact_ending(own, 1000, random.Random("seed").getrandbits(64))
+    assert ending is not None
+    worlds = [(weight, world.board) for weight, world, _ in ending.outcomes()]
+    for reason in found.reasons:
+        assert isinstance(reason, Contest | Captives)
+        for last, often in ((found.move, reason.often), (move, reason.instead)):
+            exact = sum(weight * times_true(reason, own, board, last) for weight, board in worlds)
+            exact /= sum(weight for weight, _ in worlds)
+            assert often == pytest.approx(exact, abs=0.05 if isinstance(reason, Contest) else 0.1)
+
+
+def times_true(reason: Contest | Captives, own: View, board: Sequence[Occupant], last: Place) -> int:
+    """Return whether a laurel is taken, or how many pieces are, if the game ends with this placement."""
+    pieces = {
+        field: piece
+        if isinstance(piece, Piece)
+        else Piece.of(
+            piece.people, Kind.FARMER if board[FIELDS.index(field)] >= FARMER else Kind.MERCHANT, wolf=True
+        )
+        for field, piece in own.placed.items()
+    }
+    owners = {**own.owners, last.field: last.seat}
+    events = scored(Board(own.layout, {**pieces, last.field: last.piece}, owners), own.laurels, own.seats)
+    if isinstance(reason, Contest):
+        hills = [event for event in events if isinstance(event, HillScored) and event.hill == reason.hill]
+        return int(hills[0].leaders == (reason.seat,))
+    return sum(
+        owners[field] == reason.owner
+        for event in events
+        if isinstance(event, Captured) and event.seat == reason.captor
+        for field in (*event.taken, *event.shared)
+    )
 
 
 def test_what_nobody_could_know_is_named() -> None:
