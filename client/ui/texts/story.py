@@ -1,6 +1,7 @@
 """What a finished game was about, in a few sentences that its scoring alone tells."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 from client.language import _, counted
@@ -9,7 +10,7 @@ from client.ui.texts.names import by, called
 from engine import events
 from engine.components import LAUREL_WORTH
 from engine.pieces import Piece, Seat
-from engine.scoring import points_won
+from engine.scoring import points_won, result
 from engine.view import View
 
 
@@ -26,7 +27,7 @@ def story(view: View, names: Sequence[str], me: Seat | None = None) -> list[str]
         _largest_capture(view, names),
         _closest_hill(hills, names),
         best_bluff(view, names),
-        "" if me is None else _missed(view.result, hills, me),
+        "" if me is None else _missed(view, view.result, me),
     )
     return [sentence for sentence in told if sentence]
 
@@ -124,25 +125,33 @@ def _closest_hill(hills: Sequence[events.HillScored], names: Sequence[str]) -> s
     )
 
 
-def _missed(ended: events.GameEnded, hills: Sequence[events.HillScored], me: Seat) -> str:
-    """Return the hill that would have won `me` the game with the least more influence; "" if none would."""
-    points = [tally.points for tally in ended.tallies]
+def _missed(view: View, ended: events.GameEnded, me: Seat) -> str:
+    """Return the hill that would have won `me` the game with the least more influence; "" if none would.
+
+    A tie may be enough.
+    """
     if me in ended.winners:
         return ""
     decisive = []
-    for event in hills:
-        if len(event.leaders) != 1 or event.leaders[0] == me:
+    for at, event in enumerate(view.scoring):
+        if not isinstance(event, events.HillScored):
             continue
-        worth = LAUREL_WORTH[event.laurel]
-        otherwise = [each - worth * (seat == event.leaders[0]) for seat, each in enumerate(points)]
-        otherwise[me] += worth
-        if _is_ahead(me, otherwise):
-            decisive.append((max(event.influence) + 1 - event.influence[me], event))
+        behind = max(event.influence) - event.influence[me]
+        for lacked in (behind, behind + 1):
+            otherwise = [*view.scoring[:at], _with_more(event, me, lacked), *view.scoring[at + 1 :]]
+            if lacked and result(otherwise, view.seats).winners == (me,):
+                decisive.append((lacked, event.hill))
     if not decisive:
         return ""
-    lacked, event = min(decisive, key=lambda each: each[0])
+    lacked, hill = min(decisive)
     form = _("With {lacking} more influence on hill {hill} you would have won.")
-    return form.format(lacking=lacked, hill=event.hill)
+    return form.format(lacking=lacked, hill=hill)
+
+
+def _with_more(event: events.HillScored, seat: Seat, more: int) -> events.HillScored:
+    influence = [each + more * (other == seat) for other, each in enumerate(event.influence)]
+    leaders = [Seat(other) for other, each in enumerate(influence) if each == max(influence)]
+    return replace(event, influence=tuple(influence), leaders=tuple(leaders))
 
 
 def what_it_means(view: View, event: events.HillScored, names: Sequence[str]) -> str:
