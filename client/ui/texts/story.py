@@ -103,11 +103,10 @@ def _largest_capture(view: View, names: Sequence[str]) -> str:
 
 
 def _closest_hill(hills: Sequence[events.HillScored], names: Sequence[str]) -> str:
-    """Return the hill that was won by the least, the worthiest of equals, against somebody who had a part."""
+    """Return the hill with the least between the best two, if both had a part; the worthiest of equals."""
     contested = [
         (best - second, -LAUREL_WORTH[event.laurel], event)
         for event in hills
-        if len(event.leaders) == 1
         for best, second, *_rest in [sorted(event.influence, reverse=True)]
         if second
     ]

@@ -93,6 +93,22 @@ def test_each_hill_says_who_takes_the_lead_and_who_cannot_be_caught(view: View) 
 
 
 @given(games)
+def test_no_hill_was_closer_than_the_closest(view: View) -> None:
+    """A tie is closer than any other; a hill on which only one player had influence is not close."""
+    contested = {
+        str(event.hill): sorted(event.influence, reverse=True)[:2]
+        for event in view.scoring
+        if isinstance(event, HillScored) and sum(each > 0 for each in event.influence) > 1
+    }
+    told = re.search(r"closest hill was (\w): \w+ (\d+), \w+ (\d+)", " ".join(story(view, NAMES)))
+    if told is None:
+        assert not contested
+        return
+    assert contested[told[1]] == [int(told[2]), int(told[3])]
+    assert int(told[2]) - int(told[3]) == min(most - fewer for most, fewer in contested.values())
+
+
+@given(games)
 def test_who_lacked_so_much_would_have_won(view: View) -> None:
     """With less on any hill they would not have, even if it had brought a tie."""
     assert view.result is not None
