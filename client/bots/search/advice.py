@@ -369,6 +369,7 @@ def _open_view(own: View, board: Sequence[Occupant]) -> View:
 # -- what differs ----------------------------------------------------------------------------------
 
 _LEAST_OFTEN: Final = 0.08  # of the games, by which a laurel's takers have to differ to be a reason
+_CLEARLY_OFTEN: Final = 0.12  # smaller differences between laurel takers are mostly chance (measured)
 _LEAST_POINTS: Final = 0.4  # that a reason is worth
 _MOSTLY: Final = 0.5  # of the games
 _MOST_REASONS: Final = 2  # for the move, and one against it
@@ -377,10 +378,15 @@ _MOST_REASONS: Final = 2  # for the move, and one against it
 def _reasons(own: View, best: _Outlook, other: _Outlook) -> Iterator[Reason]:
     """Yield what differs most: for the better move, of which there is always something, and against it."""
     found = sorted(_differences(own, best, other), key=lambda each: -each[0])
-    yield from [reason for points, reason in found[:1] if 0.0 < points < _LEAST_POINTS]
-    yield from [reason for points, reason in found[:_MOST_REASONS] if points >= _LEAST_POINTS]
-    yield from [reason for points, reason in found[-1:] if points <= -_LEAST_POINTS]
+    clear = [each for each in found if abs(each[0]) >= _LEAST_POINTS and _is_clear(each[1])]
+    speaking = [reason for points, reason in clear if points > 0.0]
+    yield from speaking[:_MOST_REASONS] or [reason for points, reason in found[:1] if points > 0.0]
+    yield from [reason for points, reason in clear[-1:] if points < 0.0]
     yield from _awaited(best.move, other)
+
+
+def _is_clear(reason: Reason) -> bool:
+    return not isinstance(reason, Contest) or abs(reason.often - reason.instead) >= _CLEARLY_OFTEN
 
 
 def _awaited(move: Place, other: _Outlook) -> Iterator[Awaited]:

@@ -1,6 +1,7 @@
 """Games analysed: chances that add up, better moves, processes that end; and moves suggested to people."""
 
 import asyncio
+import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -217,6 +218,22 @@ def test_the_reasons_of_a_last_move_come_from_all_worlds(seed: int) -> None:
             exact = sum(weight * times_true(reason, own, board, last) for weight, board in worlds)
             exact /= sum(weight for weight, _ in worlds)
             assert often == pytest.approx(exact, abs=0.05 if isinstance(reason, Contest) else 0.1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_small_difference_is_a_reason_only_if_there_is_no_other(seed: int) -> None:
+    """Where two moves lead to laurels about as often, which comes first is mostly chance."""
+    game = played(GameOptions(2, random_layout=True), seed, commands=24)
+    legal = game.legal()
+    assert isinstance(legal, LegalPlaces)
+    own = snapshot(game.view, eyes_of(legal.seat))
+    advised = [better(own, move, 40, "seed") for move in itertools.islice(legal.commands(), 0, None, 5)]
+    contests = [
+        [reason for reason in found.reasons if isinstance(reason, Contest)] for found in advised if found
+    ]
+    assert sum(map(len, contests)) > len(contests)
+    for _first, *others in filter(None, contests):
+        assert all(abs(other.often - other.instead) >= 0.12 for other in others)
 
 
 def times_true(reason: Contest | Captives, own: View, board: Sequence[Occupant], last: Place) -> int:
