@@ -149,12 +149,12 @@ def _effects(recording: Recording, judged: JudgedMove, gainer: Seat) -> Iterator
 def _closer(
     was: events.HillScored, without: events.HillScored, gainer: Seat, names: Sequence[str]
 ) -> Iterator[_Effect]:
-    """Yield that the seat had more influence on a hill, compared with the best of the others."""
+    """Yield that the seat won a hill by more influence than without the piece."""
     (own, rival), (own_without, rival_without) = (
         (event.influence[gainer], max(each for seat, each in enumerate(event.influence) if seat != gainer))
         for event in (was, without)
     )
-    if own and (gain := own - rival - own_without + rival_without) > 0:
+    if own > rival and (gain := own - rival - own_without + rival_without) > 0:
         form = by(
             names[gainer],
             _("On hill {hill}, {name} had {own} influence against {rival}; without it, {n} against {m}."),
