@@ -153,7 +153,11 @@ class _Compared:
 def advise(own: View, seat: Seat, simulations: int, seed: str) -> tuple[Place, Place, Better | None]:
     """Return the best move of the seat to move and the next best, and how much better it is, if it is."""
     best, other, *_others = candidates(own, seat, _FOUND_BY * simulations, seed)
-    return best, other, compare_moves(own, best, other, simulations, seed)
+    found = _compare(own, [best], other, simulations, seed)
+    if found.gain <= -_PROMISES:  # in these worlds, the search was wrong about which of them is better
+        instead = compare_moves(own, other, best, simulations, seed)
+        return (best, other, None) if instead is None else (other, best, instead)
+    return best, other, _as_clearly_better(own, found)
 
 
 def better(own: View, played: Place, simulations: int, seed: str) -> Better | None:
@@ -192,7 +196,10 @@ def compare_moves(
 
     Unless it has to be so surely, it is enough if the move is better on average.
     """
-    found = _compare(own, [move], other, simulations, seed)
+    return _as_clearly_better(own, _compare(own, [move], other, simulations, seed), surely=surely)
+
+
+def _as_clearly_better(own: View, found: _Compared, *, surely: bool = True) -> Better | None:
     clearly = found.gain >= CLEARLY_BETTER and (not surely or found.sure)
     return _as_better(own, found) if clearly else None
 

@@ -14,7 +14,15 @@ from client.bots.analysis import Effort, NothingToAnalyse, Verdict, judge_moment
 from client.bots.greedy import greedy
 from client.bots.hints import suggest_move
 from client.bots.processes import ProcessesLost
-from client.bots.search.advice import CLEARLY_BETTER, better, chances_of, holds, unknown
+from client.bots.search.advice import (
+    CLEARLY_BETTER,
+    advise,
+    better,
+    chances_of,
+    compare_moves,
+    holds,
+    unknown,
+)
 from client.bots.search.brain import exact_ending
 from client.bots.search.tree import utilities, win_shares
 from client.reasons import aim_of, reason_for
@@ -218,6 +226,19 @@ def test_the_reasons_of_a_last_move_come_from_all_worlds(seed: int) -> None:
             exact = sum(weight * times_true(reason, own, board, last) for weight, board in worlds)
             exact /= sum(weight for weight, _ in worlds)
             assert often == pytest.approx(exact, abs=0.05 if isinstance(reason, Contest) else 0.1)
+
+
+@pytest.mark.parametrize(("seed", "commands"), [(0, 18), (0, 22), (1, 22), (3, 14), (5, 26)])
+def test_no_move_is_advised_if_the_next_best_is_clearly_better(seed: int, commands: int) -> None:
+    """A comparison in the same worlds is more certain than the search that found the two."""
+    game = played(GameOptions(2, random_layout=True), seed, commands)
+    legal = game.legal()
+    assert isinstance(legal, LegalPlaces)
+    own = snapshot(game.view, eyes_of(legal.seat))
+    move, other, found = advise(own, legal.seat, 60, "seed")
+    assert compare_moves(own, other, move, 60, "seed") is None
+    if found is not None:
+        assert (found.move, found.gain >= CLEARLY_BETTER) == (move, True)
 
 
 @pytest.mark.parametrize("seed", range(4))
