@@ -166,6 +166,9 @@ def better(own: View, played: Place, simulations: int, seed: str) -> Better | No
     if not moves:
         return None
     found = _compare(own, moves, played, simulations, seed)
+    others = [each for each in moves if each != found.best.move]
+    if others and found.gain >= _BETTER and not found.sure:  # a venture, where another move may gain surely
+        found = _compare(own, others, played, simulations, seed)
     return _as_better(own, found) if found.gain >= _BETTER and found.sure else None
 
 

@@ -228,6 +228,23 @@ def test_the_reasons_of_a_last_move_come_from_all_worlds(seed: int) -> None:
             assert often == pytest.approx(exact, abs=0.05 if isinstance(reason, Contest) else 0.1)
 
 
+@pytest.mark.parametrize(
+    ("seed", "commands", "piece", "field", "best"),
+    [(1, 22, "Es", "A1", "B3"), (3, 18, "Ef*", "A5", "D1"), (7, 22, "Mm", "D4", "C4")],
+)
+def test_a_move_is_named_where_a_venture_promises_more(
+    seed: int, commands: int, piece: str, field: str, best: str
+) -> None:
+    """The best move on average loses in some worlds; the next best is better nearly everywhere."""
+    game = played(GameOptions(2, random_layout=True), seed, commands)
+    legal = game.legal()
+    assert isinstance(legal, LegalPlaces)
+    move = Place(legal.seat, Piece(piece), Field(field))
+    found = better(snapshot(game.view, eyes_of(legal.seat)), move, 60, "seed")
+    assert found is not None
+    assert found.move.field == best
+
+
 @pytest.mark.parametrize(("seed", "commands"), [(0, 18), (0, 22), (1, 22), (3, 14), (5, 26)])
 def test_no_move_is_advised_if_the_next_best_is_clearly_better(seed: int, commands: int) -> None:
     """A comparison in the same worlds is more certain than the search that found the two."""
