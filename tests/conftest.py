@@ -90,11 +90,11 @@ def pytest_asyncio_loop_factories(
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes test at the same time: for a third of its time a test waits for something.
+    """Return how many processes test at the same time: for half of its time a test waits for something.
 
     Each one more has to import and collect everything first.
     """
-    return (3 * (os.cpu_count() or 1) + 1) // 2
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
