@@ -429,6 +429,9 @@ class World:
         counts, verdict = self.outcome.counts, self.outcome.verdict
         for server in self.servers:
             if self._rng.random() < 0.3 or not server.runs:
+                if self.database is not None and server.running is not None:
+                    # Perhaps it does not have them again before it stops.
+                    self._known |= server.running.lobby.tables.keys()
                 server.kill()
                 counts["last kill"] += 1
                 await server.start()
@@ -441,7 +444,7 @@ class World:
         await self._wait_for_leases()
         # A node whose lease ends while others stop gives up its tables, and may not have all of them again.
         running = [server.running for server in self.servers if server.running is not None]
-        self._known = {code for each in running for code in each.lobby.tables}
+        self._known |= {code for each in running for code in each.lobby.tables}
         for server in self.servers:
             lobby = None if server.running is None else server.running.lobby
             if lobby is not None:
