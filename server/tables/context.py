@@ -307,6 +307,11 @@ class TableContext:
         if newcomer is not None and not at_once and not self.lobby.journal.lapsed:
             newcomer.send(self.table_state())
 
+    def send_changed_state(self) -> None:
+        """Send everyone the state of the table now if they do not know it: what comes next is about it."""
+        if self._untold != "nothing" or self.deadlines.is_set(Due.STATE):
+            self.broadcast_state(at_once=True)
+
     def send_state(self) -> None:
         self.deadlines.cancel(Due.STATE)
         if self.audience and not self.lobby.journal.lapsed:

@@ -164,8 +164,7 @@ def _await_shares(context: TableContext, draw: Draw, pledges: list[str | None]) 
 
 
 def _announce(context: TableContext, draw: Draw, pledges: list[str | None]) -> None:
-    if context.deadlines.is_set(Due.STATE):  # so that everybody knows what the draw is about
-        context.send_state()
+    context.send_changed_state()  # so that everybody knows what the draw is about
     context.audience.broadcast(DrawBegins(draw.commitment, pledges))
 
 

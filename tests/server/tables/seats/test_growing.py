@@ -115,3 +115,21 @@ async def test_who_comes_while_the_draw_waits_for_shares_plays_too() -> None:
         await begun(host.peer, late.peer)
         assert [each.peer.seat for each in (host, guest, late)] == [0, 1, 2]
         assert len(late.peer.sight.remaining) == 3
+
+
+async def test_who_left_in_the_draw_no_longer_starts_the_next_one() -> None:
+    """Everybody hears that before the second draw, which would look as if it were about something else."""
+    config = Config(brains={"random": at_random})
+    async with running(config) as server, all_connected(server.port, 3) as peers:
+        host, guest = (Sharer(*each) for each in zip(peers[:2], SHARES, strict=False))
+        await host.peer.open(2, grows=True, pledge=pledge_of(host.share))
+        await peers[2].join(host.peer.code, "Bruno")
+        await guest.peer.ask(messages.JoinTable, host.peer.code, "Carla", pledge=pledge_of(guest.share))
+        await changed(server, host.peer, Starting(1))
+        await host.peer.send(messages.StartGame(host.peer.next_id()))
+        await host.show()
+        await peers[2].done(messages.Leave)
+        await guest.show()
+        for each in (host, guest):
+            await each.called()
+            assert each.peer.told(messages.TableState)[-1].starting is None
