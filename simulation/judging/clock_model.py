@@ -20,6 +20,8 @@ _SHARE: Final = 5  # of a game's clock is given as more time
 _TOLERANCE: Final = 150  # milliseconds that a server may take to say how much time is left
 _AROUND: Final = 1.0  # second by which a state may be sent late
 _MOVES: Final = m.Lay | m.PlacePiece
+# What a table tells those who are there. Others reach them even while it is put into the archive.
+_OF_THE_TABLE: Final = m.TableState | m.Said | m.Events | m.Snapshot
 
 
 def check_clocks(table: str, taps: Sequence[Wiretap], verdict: Verdict, *, stored: bool) -> int:
@@ -135,7 +137,7 @@ def _shown(table: str, tap: Wiretap) -> list[_Shown]:
         if heard.table != table:
             comes, state = True, None
             continue
-        if found and not comes:
+        if found and not comes and isinstance(heard.message, _OF_THE_TABLE):
             found[-1].until = heard.time
         match heard.message:
             case m.Seated() | m.Watching():
