@@ -215,9 +215,9 @@ def _moments(tap: Wiretap, asked: TappedMessage, answered: int, states: Sequence
     first = max(bisect_left(states, asked.at) - 1, 0)
     last = bisect_right(states, answered) + 1
     for at in states[first:last]:
-        state = tap.heard[at].message
-        assert isinstance(state, m.TableState)
-        yield _Moment(asked.seat, state)
+        heard = tap.heard[at]
+        assert isinstance(heard.message, m.TableState)
+        yield _Moment(heard.seat, heard.message)  # the host may have given the sender another seat
 
 
 def _judge(
