@@ -189,7 +189,8 @@ def _compare(table: str, last: _Shown, now: _Shown, asked: float, verdict: Verdi
     if not (last.left and now.left and known) or last.limited or any(map(_is_special, known)):
         return
     first = between[0] if between else known[0]
-    ran = 0.0 if first.paused is not None else 1000 * (now.time - last.time)
+    # Time may be given to a clock that is up, while the stand-in thinks.
+    ran = 0.0 if first.paused is not None else min(1000 * (now.time - last.time), last.left)
     given = [0]
     # That it was given need not be told: states are told late, and then somebody may have asked again.
     asking = (each for each in known if each.asked is not None and each.asked.what == "more-time")
