@@ -8,7 +8,7 @@ import dataclasses
 import random
 from collections.abc import AsyncIterator, Iterator
 from datetime import date, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -55,10 +55,7 @@ def problems(folder: Path, today: date) -> list[Problem]:
         for file in sorted(known.looked, reverse=True)
         for problem in _own_problems(folder / file, known.looked[file])
     ]
-    shipped = [
-        dataclasses.replace(_problem(each, key, ""), number=number)
-        for number, (key, each) in enumerate(shipped_problems().items(), 1)
-    ]
+    shipped = [*_that_ship()]
     of_day = today.toordinal() * _NEXT_DAY % len(shipped)
     shipped[of_day] = dataclasses.replace(shipped[of_day], day=today.isoformat())
     found = sorted([*found, *shipped], key=lambda problem: problem.key in known.solved)
@@ -104,6 +101,14 @@ def _own_problems(file: Path, looked: Looked) -> Iterator[Problem]:
                 yield _problem(stored, key_of(file.name, stored), table)
     except (OSError, ValueError, LookupError, DamagedRecord):
         return  # it was removed, or damaged, or is not the game that was looked through
+
+
+@cache
+def _that_ship() -> tuple[Problem, ...]:
+    return tuple(
+        dataclasses.replace(_problem(each, key, ""), number=number)
+        for number, (key, each) in enumerate(shipped_problems().items(), 1)
+    )
 
 
 def _problem(stored: StoredProblem, key: str, table: str) -> Problem:
