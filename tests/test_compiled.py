@@ -17,7 +17,6 @@ ITS_TESTS = (
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)  # it compiles, and runs the tests of the search
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler here")
 def test_the_tests_of_the_search_pass_when_it_is_compiled(tmp_path: Path) -> None:
     pytest.importorskip("mypyc", reason="mypy is missing: pip install -e .[lint]")

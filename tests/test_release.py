@@ -91,7 +91,6 @@ def test_a_release_is_signed_and_verified_as_documented(tmp_path: Path, changed:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)  # it installs and compiles
 async def test_everything_works_from_each_artefact(tmp_path: Path, database: str) -> None:
     tools = (
         "argparse_manpage",

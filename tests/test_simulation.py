@@ -21,7 +21,6 @@ from simulation.wiretap import Heard, TappedMessage, Wiretap
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the simulation needs Linux")
 # Each simulation has a limit of its own, of CPU time; the machine may be as busy as it likes.
-unhurried = pytest.mark.timeout(3600)
 ROOT = Path(__file__).parents[1]
 SEAT = Seat(1)
 
@@ -39,7 +38,6 @@ def simulate(*options: str, hash_seed: str = "0") -> subprocess.CompletedProcess
 
 
 @pytest.mark.slow
-@unhurried
 @pytest.mark.parametrize(("seed", "nodes"), [("3", "3"), ("901237", "1")])
 def test_a_seed_is_the_same_simulation_byte_for_byte_in_every_process(
     tmp_path: Path, seed: str, nodes: str
@@ -57,7 +55,6 @@ def test_a_seed_is_the_same_simulation_byte_for_byte_in_every_process(
 
 
 @pytest.mark.slow
-@unhurried
 def test_an_evening_goes_on_after_a_kill() -> None:
     """Everybody who has signed up has one result for each round, and nobody sits at two tables."""
     done = simulate("--first", "300", "--seeds", "1")
@@ -66,7 +63,6 @@ def test_an_evening_goes_on_after_a_kill() -> None:
 
 
 @pytest.mark.slow
-@unhurried
 def test_games_over_days_keep_their_clocks_through_restarts() -> None:
     """No move is made for a player too early, nor later than restarts can delay it; all are called once."""
     done = simulate("--first", "1", "--seeds", "2", "--letters")
@@ -76,7 +72,6 @@ def test_games_over_days_keep_their_clocks_through_restarts() -> None:
 
 
 @pytest.mark.slow
-@unhurried
 @pytest.mark.parametrize(
     ("name", "first"),
     [
