@@ -9,19 +9,20 @@ from trials.limited_run import limited_run
 from trials.mutation_list import MUTATIONS, mutations
 
 _NEAREST: Final = 4  # test files that are tried first
-# After these, the tests hang; even a busy machine gives them more.
-_CPU_SECONDS: Final = 300.0
-_SECONDS: Final = 1200.0
+# After these, the tests hang, by the marks of those that run; even a busy machine gives them more.
+_CPU_SECONDS: Final = {"not slow": 300.0, "slow": 1200.0}
+_REAL_SECONDS: Final = 4.0  # for each second of CPU time
 
 
-def failed_test(tree: Path, tests: Sequence[str], workers: int) -> str | None:
-    """Run the tests until one fails, and return its name, without parameters; None if all pass."""
-    words = ["pytest", "-q", "-x", f"-n{workers}", "-p", "no:cacheprovider", *tests]
-    ended = limited_run(words, tree, cpu=_CPU_SECONDS, seconds=_SECONDS)
+def failed_test(tree: Path, tests: Sequence[str], workers: int, marked: str = "not slow") -> str | None:
+    """Run the tests so marked until one fails, and return its name, without parameters; None if all pass."""
+    words = ["pytest", "-q", "-x", f"-n{workers}", "-m", marked, "-p", "no:cacheprovider", *tests]
+    cpu = _CPU_SECONDS[marked]
+    ended = limited_run(words, tree, cpu=cpu, seconds=_REAL_SECONDS * cpu)
     match ended.code:
         case None:
             return "the tests hang"
-        case 0 | 5:  # all pass, or all are slow ones
+        case 0 | 5:  # all pass, or none has these marks
             return None
     found = re.search(r"^(?:FAILED|ERROR) (tests/[^\s\[]+)", ended.output, re.MULTILINE)
     return found[1] if found else "the tests cannot be run"

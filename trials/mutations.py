@@ -6,9 +6,9 @@
     python -m trials.mutations --simulate SECONDS [--seed SEED] FILE ...
 
 Each mutation in mutations.txt replaces a text in a copy of the source tree, where the tests of its area run
-until one fails, the nearest to the file first. With --all-tests, what they miss is tried with all tests.
---table writes the result as a table. It prints each result, and exits with 1 if a mutation
-goes unnoticed.
+until one fails, the nearest to the file first, the slow ones last. With --all-tests, what they miss is tried
+with all that are not slow. --table writes the result as a table. It prints each result, and exits with 1 if
+a mutation goes unnoticed.
 
 With --new, N mistakes are made by rule (trials/mutation_rules.py) in files and folders, at random. The tests
 that concern the file run until one fails, then the simulation runs for as many seconds of CPU time as
@@ -48,6 +48,7 @@ def notice(mutation: Mutation, tree: Path, *, quick: bool, all_tests: bool) -> s
         return (
             (failed_test(tree, nearest, 0) if nearest else None)
             or (None if quick else failed_test(tree, mutation.tests, 0))
+            or (None if quick else failed_test(tree, mutation.tests, 2, "slow"))
             or (failed_test(tree, ["tests"], 2) if all_tests else None)
         )
     finally:

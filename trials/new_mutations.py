@@ -140,11 +140,16 @@ def _tested(tree: Path, path: str, change: Change) -> tuple[str | None, float]:
     with _changed(tree / path, change):
         found = failed_test(tree, nearest, 0) if nearest else None
         found = found or failed_test(tree, concerned_tests(path, tree), 0)
+        found = found or failed_test(tree, concerned_tests(path, tree), 2, "slow")
     used = used_by_children() - began
-    if found is not None and found.startswith("tests/") and failed_test(tree, [found], 0):
+    if found is not None and found.startswith("tests/") and _fails_alone(tree, found):
         print(f"  {found} fails without the mistake, too")
         found = None
     return found, used
+
+
+def _fails_alone(tree: Path, test: str) -> bool:
+    return any(failed_test(tree, [test], 0, marked) for marked in ("not slow", "slow"))
 
 
 def _simulated(tree: Path, path: str, change: Change, first: int, seconds: float) -> tuple[str | None, float]:
