@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import uuid
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -34,13 +35,13 @@ if hasattr(time, "tzset"):  # Windows has none
     time.tzset()
 from build_catalogues import compile_catalogues  # noqa: E402
 from client.language import speak  # noqa: E402 - what it finds is said above
-from tests.games import USUAL  # noqa: E402
+from tests.games import THOROUGH, USUAL  # noqa: E402
 
 if TYPE_CHECKING:
     from tests.postgresql import SharedServer
 
 # No deadline: on a busy machine time says nothing about the code.
-for profile, count in (("palatinus", USUAL), ("thorough", 10 * USUAL)):
+for profile, count in (("palatinus", USUAL), ("thorough", THOROUGH)):
     settings.register_profile(
         profile,
         max_examples=count,
@@ -129,8 +130,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest tests, so that in the end there are short ones for all processes."""
-    items.sort(key=lambda item: item.path.name not in {"test_browser.py", "test_simulation.py"})
+    """Spread the tests that wait, which stand side by side, so that not all processes wait at once."""
+    items.sort(key=lambda item: zlib.crc32(item.path.name.encode()))
 
 
 Run: TypeAlias = Callable[..., tuple[str, str]]

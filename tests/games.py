@@ -3,6 +3,7 @@
 import itertools
 import random
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
@@ -15,14 +16,20 @@ from engine.legal import LegalLays
 from engine.pieces import People, Seat
 from engine.view import SPECTATOR, Eyes, eyes_of
 
-USUAL = 15  # examples of a property; some are costly, and some rarely show anything
+USUAL = 5  # examples of a property; some are costly, and some rarely show anything
+THOROUGH = 150
 MOST_COMMANDS = 6 + 36  # tiles to lay, and the most pieces that all hands hold together
 
 
 def examples(count: int) -> settings:
-    """Return the setting for so many examples; the profile `thorough` has ten times as many."""
+    """Return the setting for so many examples; the profile `thorough` has more in the same proportion."""
     assert settings.default is not None
     return settings(max_examples=count * settings.default.max_examples // USUAL)
+
+
+def rest_slow(*values: object) -> list[object]:
+    """Return a parameter's values, of which all but the first are left to `pytest -m slow`."""
+    return [values[0], *(pytest.param(each, marks=pytest.mark.slow) for each in values[1:])]
 
 
 def begun(options: GameOptions, seed: int, *, shared: bool = False) -> Game:

@@ -44,6 +44,7 @@ def test_threads_do_not_read_what_others_receive() -> None:
         each.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("responder", RESPONDERS)
 def test_responders_play_to_the_end(responder: str) -> None:
     rng = random.Random(1)

@@ -54,6 +54,8 @@ from tests.server.peer import Peer, all_connected, connected, eventually
 from tests.server.playing import changed, full_table, game, play_on, rematch, table_of
 from tests.server.tables.calling import called_by_url
 
+pytestmark = pytest.mark.slow
+
 PIECES = "document.querySelectorAll('.board .piece').length"
 HOSTILE = ("<b onclick=x()>A</b>", "'\"><img src=x>", "<script>x()</script>")
 
@@ -97,7 +99,6 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield where
 
 
-@pytest.mark.slow
 async def test_a_phone_follows_a_game_move_by_move(chromium: str) -> None:
     """From the list to the table, to the scoring; nothing is wider than the phone, nothing was refused."""
     async with running(Config(pages=WebPages(1000))) as server, game(server.port, 3) as peers:
@@ -126,7 +127,6 @@ async def test_a_phone_follows_a_game_move_by_move(chromium: str) -> None:
             assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_a_page_comes_back_by_itself_when_the_server_does(chromium: str, tmp_path: Path) -> None:
     """It says that the connection is lost, tries again, and goes on where the table is."""
     config = Config(pages=WebPages(), data=tmp_path)
@@ -150,7 +150,6 @@ async def test_a_page_comes_back_by_itself_when_the_server_does(chromium: str, t
             await page.until(f"document.getElementById('lost').hidden && {PIECES} === 4")
 
 
-@pytest.mark.slow
 async def test_a_link_keeps_the_focus_while_the_list_goes_on(chromium: str) -> None:
     """Who goes through the list by keys is not sent back to its beginning by every new table."""
     async with web_server() as server, connected(server.port) as one, connected(server.port) as two:
@@ -164,7 +163,6 @@ async def test_a_link_keeps_the_focus_while_the_list_goes_on(chromium: str) -> N
             assert focused == f"watch/{one.code}"
 
 
-@pytest.mark.slow
 async def test_hostile_names_are_text(chromium: str) -> None:
     """Names and titles that look like HTML show as they are; no element, handler or request comes of them."""
     async with web_server() as server, contextlib.AsyncExitStack() as stack:
@@ -185,7 +183,6 @@ async def test_hostile_names_are_text(chromium: str) -> None:
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_without_javascript_the_list_is_there_and_a_table_says_what_to_do(chromium: str) -> None:
     """The list is loaded again and again; a table points to the command."""
     async with (
@@ -201,7 +198,6 @@ async def test_without_javascript_the_list_is_there_and_a_table_says_what_to_do(
         assert peers[0].code in await page.text("code")
 
 
-@pytest.mark.slow
 async def test_a_dark_page_in_italian_is_readable_and_the_command_can_be_copied(chromium: str) -> None:
     """The browser's language and theme count, also for what comes later; the button copies without HTTPS."""
     async with (
@@ -224,7 +220,6 @@ async def test_a_dark_page_in_italian_is_readable_and_the_command_can_be_copied(
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_a_television_shows_everything_without_scrolling_and_follows_the_players(chromium: str) -> None:
     """The board, the game and its result fill the screen in large type; the next game comes automatically."""
     async with (
@@ -251,7 +246,6 @@ async def test_a_television_shows_everything_without_scrolling_and_follows_the_p
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_a_television_shows_all_tables_in_type_that_is_read_across_a_room(
     chromium: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,7 +279,6 @@ async def test_a_television_shows_all_tables_in_type_that_is_read_across_a_room(
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_nothing_lies_under_the_code_on_a_television(chromium: str) -> None:
     """At any step of a scoring, while no other game runs."""
     view = snapshot(played(GameOptions(5, random_layout=True), 3).view, SPECTATOR)
@@ -306,7 +299,6 @@ async def test_nothing_lies_under_the_code_on_a_television(chromium: str) -> Non
             step += 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_a_television_shows_a_whole_evening_without_scrolling(chromium: str, language: str) -> None:
     """The call, the standings and the podium of ten people or of eighty; the seconds are counted."""
@@ -383,7 +375,6 @@ async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) ->
         assert page.complaints == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [(360, 640), (390, 844), (430, 932), (844, 390), (640, 360)])
 async def test_a_phone_makes_a_move_without_scrolling(chromium: str, size: tuple[int, int]) -> None:
     """Board, hand and button are in view, numbers can be read, and what is touched shows at once."""
@@ -421,7 +412,6 @@ async def test_a_phone_makes_a_move_without_scrolling(chromium: str, size: tuple
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_a_phone_on_the_table_is_called_to_its_turn(chromium: str) -> None:
     """By vibration, a sound unless it is not wanted, and the whole screen; not whoever is playing already."""
     async with web_server() as server, connected(server.port) as host, tab(chromium) as page:
@@ -455,7 +445,6 @@ async def test_a_phone_on_the_table_is_called_to_its_turn(chromium: str) -> None
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_a_phone_that_waits_hears_who_comes_to_the_lobby_and_invites_them(chromium: str) -> None:
     """And what is said there. It is listed itself, as what it is; who was there before it is no news."""
     async with web_server() as server, all_connected(server.port, 3) as (host, gina, emma):
@@ -491,7 +480,6 @@ MOVES = (
 )
 
 
-@pytest.mark.slow
 async def test_whatever_was_shown_before_a_page_is_as_the_server_has_drawn_it(chromium: str) -> None:
     """Of any moments of a game in any order, although what stays is kept."""
     rng, drawn = random.Random(1), list[Mapping[str, str]]()
@@ -521,7 +509,6 @@ async def test_whatever_was_shown_before_a_page_is_as_the_server_has_drawn_it(ch
             assert await page.value(f"parts = {json.dumps(parts)}; show(parts); {different}") == []
 
 
-@pytest.mark.slow
 async def test_moves_are_seen(chromium: str) -> None:
     """A piece arrives, a captive leaves, a laurel goes to its owner; another moment is just shown."""
     game = played(GameOptions(3, random_layout=True), 2)
@@ -564,7 +551,6 @@ async def test_moves_are_seen(chromium: str) -> None:
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_phones_give_signs_that_are_seen_at_the_seat_for_some_seconds(chromium: str) -> None:
     """In the reader's words; what was said before somebody came is in the chat alone."""
     async with (
@@ -602,7 +588,6 @@ LISTEN = (
 )
 
 
-@pytest.mark.slow
 async def test_a_phone_keeps_the_board_while_its_line_is_dead(chromium: str) -> None:
     """It notices that without being told; the notice is in view wherever one looks; the next line goes on."""
     async with (
@@ -632,7 +617,6 @@ async def test_a_phone_keeps_the_board_while_its_line_is_dead(chromium: str) -> 
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_a_watched_page_notices_that_its_line_is_dead(chromium: str) -> None:
     """Although it asks for nothing itself."""
     async with (
@@ -651,7 +635,6 @@ async def test_a_watched_page_notices_that_its_line_is_dead(chromium: str) -> No
         await page.until(f"line === 'here' && {PIECES} === 1")
 
 
-@pytest.mark.slow
 async def test_a_phone_asks_for_a_pause_until_a_moment(chromium: str) -> None:
     """Typed and shown in the phone's own time zone."""
     async with web_server() as server, connected(server.port) as host, tab(chromium) as page:
@@ -675,7 +658,6 @@ async def test_a_phone_asks_for_a_pause_until_a_moment(chromium: str) -> None:
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_a_phone_leaves_an_address_to_be_called_at(chromium: str) -> None:
     """With the code that comes there; what cannot be right is not sent."""
     async with called_by_url() as called:
@@ -716,7 +698,6 @@ async def go_to_table(page: Tab) -> str:
     return str(await page.value("location.pathname")).rpartition("/")[2]
 
 
-@pytest.mark.slow
 async def test_a_phone_signs_up_for_an_evening_pauses_and_is_called(chromium: str) -> None:
     """It comes back as the same person, and sits down with one touch; no address has the token."""
     config = Config(pages=WebPages(), evening=EveningPlan("Friday", rounds=2))
@@ -741,7 +722,6 @@ async def test_a_phone_signs_up_for_an_evening_pauses_and_is_called(chromium: st
         assert page.complaints == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("then", ["socket.close()", "location.reload()"])
 async def test_a_phone_whose_sign_up_was_not_answered_takes_part(chromium: str, then: str) -> None:
     """It is the same person when it asks again, under a name that nobody has to wait for."""
@@ -764,7 +744,6 @@ async def test_a_phone_whose_sign_up_was_not_answered_takes_part(chromium: str, 
         assert [person.name for person in evening.message().people] == ["Anna", "Bruno"]
 
 
-@pytest.mark.slow
 async def test_a_phone_that_was_removed_from_an_evening_can_sign_up_as_somebody_else(chromium: str) -> None:
     """It says who did that, and shows the form again."""
     config = Config(pages=WebPages(), evening=EveningPlan("Friday", rounds=2))
@@ -781,7 +760,6 @@ async def test_a_phone_that_was_removed_from_an_evening_can_sign_up_as_somebody_
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_a_phone_hosts_an_evening(chromium: str, tmp_path: Path) -> None:
     """Its link opens the page, which keeps the key to itself, and what is asked for there is done."""
     config = Config(pages=WebPages(), data=tmp_path, evening=EveningPlan("Friday", rounds=2))
@@ -833,7 +811,6 @@ async def test_a_phone_hosts_an_evening(chromium: str, tmp_path: Path) -> None:
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_somebody_in_an_evening_goes_on_on_another_phone(chromium: str) -> None:
     """By a code on their own, or one that the host gives; at a table too. The one of before says so."""
     config = Config(pages=WebPages(), evening=EveningPlan("Friday", rounds=2))
@@ -889,7 +866,6 @@ async def test_somebody_in_an_evening_goes_on_on_another_phone(chromium: str) ->
             assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_phones_are_called_to_one_table_after_the_other(chromium: str) -> None:
     """Where the result of a game stands, the call to the next one comes."""
     chooser = random.Random(5)
@@ -916,7 +892,6 @@ async def test_phones_are_called_to_one_table_after_the_other(chromium: str) -> 
         assert {await go_to_table(page) for page in pages.values()}.isdisjoint(codes)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", ["EVENING", ""])
 async def test_no_link_shuts_a_phone_out(chromium: str, place: str) -> None:
     """Of its evening, or of opening a table: no seat is there that a link could hold."""
@@ -937,7 +912,6 @@ async def test_no_link_shuts_a_phone_out(chromium: str, place: str) -> None:
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_a_link_with_a_seat_is_asked_about_and_used_once(chromium: str) -> None:
     """Whoever has sent it is told that the seat is somebody else's now, and cannot come back to it."""
     async with (
@@ -967,7 +941,6 @@ async def test_a_link_with_a_seat_is_asked_about_and_used_once(chromium: str) ->
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_a_player_moves_on_to_another_device_by_a_link_of_their_own(chromium: str) -> None:
     """The old device says so, and forgets the seat."""
     async with web_server() as server, connected(server.port) as host, tab(chromium) as old:
@@ -991,7 +964,6 @@ async def test_a_player_moves_on_to_another_device_by_a_link_of_their_own(chromi
             assert new.complaints + old.complaints == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("token", ["x" * 43, "x"])
 async def test_a_link_to_no_seat_leads_to_the_form(chromium: str, token: str) -> None:
     """Nothing of it stays, whether there is such a table or not; and a player may say no."""
@@ -1015,7 +987,6 @@ async def test_a_link_to_no_seat_leads_to_the_form(chromium: str, token: str) ->
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_a_seat_that_is_no_longer_kept_gives_way_to_a_link(chromium: str) -> None:
     """As when a table has gone to another server of the cluster and comes back, with another token."""
     async with web_server() as server, connected(server.port) as host, tab(chromium) as page:
@@ -1029,7 +1000,6 @@ async def test_a_seat_that_is_no_longer_kept_gives_way_to_a_link(chromium: str) 
         assert await page.value("seat") == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "then"), [("join", "socket.close()"), ("join", "location.reload()"), ("open", "socket.close()")]
 )
@@ -1050,7 +1020,6 @@ async def test_a_phone_whose_answer_was_lost_gets_the_seat_that_it_took(
         assert await page.value("document.querySelector('#join').hidden")
 
 
-@pytest.mark.slow
 async def test_a_phone_opens_a_table(chromium: str) -> None:
     """From the front page, with what can be chosen there; the page is that of the seat from then on."""
     async with web_server() as server, tab(chromium) as page:
@@ -1078,7 +1047,6 @@ async def test_a_phone_opens_a_table(chromium: str) -> None:
         assert page.complaints == []
 
 
-@pytest.mark.slow
 async def test_browsers_play_whole_games_beside_others(chromium: str) -> None:
     """On a phone and on a wide screen, tiles and all, to the result and into the next game."""
     chooser = random.Random(7)
@@ -1122,7 +1090,6 @@ async def test_browsers_play_whole_games_beside_others(chromium: str) -> None:
             await page.until(f"document.querySelector('.board .hill') && {PIECES} === 0")
 
 
-@pytest.mark.slow
 async def test_a_seat_goes_with_its_table_and_survives_a_restart(chromium: str, database: str) -> None:
     """To another server of the cluster, whose page has a storage of its own; no address keeps the token."""
     chooser = random.Random(1)

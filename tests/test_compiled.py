@@ -32,4 +32,4 @@ def test_the_tests_of_the_search_pass_when_it_is_compiled(tmp_path: Path) -> Non
 
     run("setup.py", "-q", "build_ext", "--inplace")
     run("-c", "import client.bots.search.tree as tree; assert tree.__file__.endswith('.so'), tree.__file__")
-    run("-m", "pytest", "-n0", "-q", *ITS_TESTS)
+    run("-m", "pytest", "-n0", "-q", "-m", "", *ITS_TESTS)

@@ -122,6 +122,7 @@ def refusals(between: Relay) -> list[str]:
     return [message["code"] for message in messages if message["t"] == "refused"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guest", BOTS_OR_SLOW)
 async def test_two_bots_play_each_other(guest: Command) -> None:
     async with (
@@ -143,6 +144,7 @@ async def test_two_bots_play_each_other(guest: Command) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guest", BOTS)
 async def test_a_bot_among_people(guest: Command) -> None:
     """They take its people, chat, and pause when it moves; it hears new things, and loses connections."""
@@ -179,6 +181,7 @@ async def test_a_bot_among_people(guest: Command) -> None:
         assert tags_of_valid(between.from_server, SERVERS) > {"snapshot", "said", "refused"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guest", BOTS_OR_SLOW)
 async def test_a_bot_takes_one_seat_whose_answer_is_lost(guest: Command) -> None:
     """At the table that it joins, or one that it opens."""
@@ -324,6 +327,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name for name, code in MODULES.items() if "def choose(" in code or "\nchoose = " in code]
 )

@@ -53,6 +53,7 @@ def instruction(name: str) -> list[str]:
     return words
 
 
+@pytest.mark.slow
 async def test_the_unit_serves(tmp_path: Path) -> None:
     """With its own command line, in another folder: the journal is in the folder named, private and alone."""
     options = [word.replace("%S", str(tmp_path)) for word in executed(UNIT.read_text(encoding="utf-8"))]

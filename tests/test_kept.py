@@ -28,6 +28,7 @@ from server.config import Config, Limits
 from server.storage.entries import JOURNAL_VERSION
 from server.storage.postgresql.database import Database
 from server.tables.table import Table
+from tests.games import rest_slow
 from tests.server.peer import connected
 from tests.server.playing import check_views, table_of
 from tests.server.process import TODAY, ServerProcess, output, program
@@ -35,13 +36,8 @@ from trials.downgrade import EARLIER, NEWER, mended, refused, way_back
 from trials.kept import SCHEMA, URL, SeatThen, play
 from trials.upgrade import PREVIOUS, check_records, games, make_moves, source, upgrade
 
-VERSIONS = (
-    "9bcc38d2",
-    *(pytest.param(each, marks=pytest.mark.slow) for each in ("f0bb0ac", "bb6664d", "3d000aa9", "176e03e4")),
-)
 
-
-@pytest.fixture(params=VERSIONS)
+@pytest.fixture(params=rest_slow("9bcc38d2", "f0bb0ac", "bb6664d", "3d000aa9", "176e03e4"))
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Return a folder with what a version has left behind."""
     with tarfile.open(Path(__file__).with_name("kept") / f"{request.param}.tar.xz") as archive:
@@ -110,6 +106,7 @@ async def test_every_game_in_a_data_folder_is_played_to_its_scoring(kept: Path) 
     assert len(past_games(records)) == len(before) + len(tables)
 
 
+@pytest.mark.slow
 async def test_every_game_in_a_database_is_played_to_its_scoring(kept: Path, database: str) -> None:
     if not (kept / "database.sql").exists():
         pytest.skip("this version used no database")

@@ -50,6 +50,7 @@ def source_files(*folders: str, having: str = "") -> Iterator[tuple[Path, list[a
             yield file, list(ast.walk(ast.parse(text)))
 
 
+@pytest.mark.slow
 def test_every_marked_text_is_extracted_and_translated() -> None:
     """What the source marks is in each catalogue, and the other way round.
 
@@ -103,6 +104,7 @@ def texts_of(node: ast.AST) -> list[ast.expr]:
     return [node.args[place - 1] for place in places if place <= len(node.args)]
 
 
+@pytest.mark.slow
 def test_code_puts_no_colon_or_semicolon_between_texts() -> None:
     """Only `labelled` and `parted` do: French puts a space before it."""
     for file, nodes in source_files(
@@ -197,6 +199,7 @@ def test_no_document_has_a_word_to_avoid() -> None:
         assert not (found := words.search(prose)), (path, found)
 
 
+@pytest.mark.slow
 def test_no_comment_has_a_word_to_avoid() -> None:
     words = avoided("English, code")
     for path in ROOT.glob("*/**/*.py"):
@@ -204,6 +207,7 @@ def test_no_comment_has_a_word_to_avoid() -> None:
             assert not (found := words.search(path.read_text(encoding="utf-8"))), (path, found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_a_thing_has_one_name(language: str) -> None:
     """As the table of terms has it: a text that names it in English does so, but where it can be left out."""

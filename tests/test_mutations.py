@@ -157,6 +157,7 @@ def limited(program: str, tree: Path, cpu: float) -> str:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 def test_a_command_that_is_stopped_leaves_nothing_behind(tree: Path) -> None:
     """Not even what has a session of its own, was left by its parent, and has made a temporary folder."""
@@ -174,6 +175,7 @@ while True:
     assert not list((tree.parent / "t").iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 def test_a_command_that_runs_in_a_circle_is_ended(tree: Path) -> None:
     """However many processes share the work: what counts is the CPU time of all."""

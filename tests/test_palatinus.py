@@ -251,6 +251,7 @@ except SystemExit:
     assert set(told.stdout.splitlines()[-1].split()) == {"commands.help", "commands.parsing"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["play", "join", "learn", "problems"])
 def test_the_help_of_a_command_to_play_needs_no_game(command: str) -> None:
     code = f"""
@@ -293,6 +294,7 @@ def test_old_names_do_the_same_and_the_overview_has_the_new_ones(run: Run) -> No
         assert run("record", *words) == run(*words)
 
 
+@pytest.mark.slow
 def test_every_command_ends_its_help_with_examples_that_work(run: Run) -> None:
     """`--help` has everyday options, which exist, and `--help-all` every option."""
     commands = every_command()
@@ -325,6 +327,7 @@ def test_every_argument_says_what_it_is_for() -> None:
             assert argument.help or isinstance(argument.choices, dict), (name, argument)
 
 
+@pytest.mark.slow
 def test_no_command_needs_a_package_that_is_an_extra() -> None:
     """Unless an option asks for it."""
     code = f"""

@@ -228,6 +228,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.slow
 def test_what_runs_in_a_circle_is_reported(tmp_path: Path) -> None:
     """With an exit status of its own; the trace has what happened before."""
     trace = tmp_path / "trace"

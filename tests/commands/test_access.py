@@ -15,6 +15,7 @@ from protocol.messages import Hello
 from server.app import Running, running
 from server.config import Config
 from tests.client.ui.pty_terminal import Terminal
+from tests.games import rest_slow
 from tests.program import PROGRAM, ran
 from tests.server.peer import TIMEOUT
 from tests.server.process import serving
@@ -67,6 +68,7 @@ async def test_a_hosts_own_certificate_is_trusted_if_its_authority_is(authority:
         assert said.count("\n") == 1
 
 
+@pytest.mark.slow
 async def test_a_password_lets_in_who_knows_it(tmp_path: Path) -> None:
     """From a file or the environment; without it there is one sentence."""
     file = tmp_path / "password"
@@ -91,7 +93,7 @@ async def test_a_password_lets_in_who_knows_it(tmp_path: Path) -> None:
     assert PASSWORD not in repr(Config(password=PASSWORD)) + repr(Hello(list(VERSIONS), "test", PASSWORD))
 
 
-@pytest.mark.parametrize("lines", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("lines", rest_slow(False, True))
 async def test_a_terminal_is_asked_for_the_password(tmp_path: Path, *, lines: bool) -> None:
     """Again after a wrong one; what is typed is not shown."""
     file = tmp_path / "password"

@@ -392,6 +392,7 @@ def test_every_problem_that_ships_can_be_solved() -> None:
         assert not problem.own
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 async def test_a_game_is_looked_through_once(own_records: Path, run: Run) -> None:
     """Its worst moves become problems, which come before those that ship until they are solved."""

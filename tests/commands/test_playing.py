@@ -81,6 +81,7 @@ def test_a_brain_that_fails_is_told_with_file_and_line(
     assert "a running game of 2 players" in run("check", folder / "game-1.txt")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_what_was_played_is_not_played_again(run: Run, tmp_path: Path) -> None:
     """Not even after it was stopped while it wrote a result; other games do not go into the same file."""
@@ -97,6 +98,7 @@ def test_what_was_played_is_not_played_again(run: Run, tmp_path: Path) -> None:
     assert "has the results of other games" in run(*words, "4", "--seed", "2", code=2)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no file can be limited there")
 @pytest.mark.usefixtures("in_this_process")
 def test_a_full_disk_is_one_line(run: Run, tmp_path: Path) -> None:
@@ -116,6 +118,7 @@ def test_a_full_disk_is_one_line(run: Run, tmp_path: Path) -> None:
     run(*words)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_a_test_says_which_brain_is_better(run: Run, tmp_path: Path) -> None:
     words = ("arena", "greedy", "random", "--better-by", "200", "--no-times", "--results", tmp_path / "r")

@@ -95,6 +95,7 @@ async def test_servers_come_and_go_and_a_second_one_is_renamed() -> None:
         await latest.until(lambda now: not now.servers)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("network")
 async def test_a_server_is_found_with_its_open_tables_until_it_drains() -> None:
     """Private and full tables are not shown; without the password, a server tells nothing."""
@@ -128,6 +129,7 @@ async def test_a_server_is_found_with_its_open_tables_until_it_drains() -> None:
         searching.cancel()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("network")
 async def test_a_server_that_no_longer_drains_is_announced_after_its_goodbye(
     monkeypatch: pytest.MonkeyPatch,
@@ -190,6 +192,7 @@ def announcements(draw: st.DrawFn) -> bytes:
     return bytes.fromhex("000084000000") + len(chosen).to_bytes(2) + bytes(4) + b"".join(chosen)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("network")
 async def test_hostile_packets_change_nothing_for_others() -> None:
     hostile: list[bytes] = []

@@ -294,7 +294,7 @@ def is_noticed(text: str) -> bool:
     return sources_of(game.events).mismatch is not None
 
 
-@examples(10)
+@examples(3)
 @given(games())
 def test_nothing_tells_the_seed_before_the_end(game: Game) -> None:
     """Not the events, not any view, and not the record: the only place is the result."""

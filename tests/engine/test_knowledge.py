@@ -153,7 +153,7 @@ def captured_by_seat(board: Board, soldier: Field) -> dict[int, int]:
     return {seat: sum(board.owners[each] == seat for each in taken) for seat in set(board.owners.values())}
 
 
-@examples(30)
+@examples(10)
 @given(placements())
 def test_a_forecast_is_as_narrow_as_the_view_allows(placement: tuple[View, Seat, Piece, Field]) -> None:
     """R5, R6: each bound is that of the scoring of all boards that the view allows, which is as it was."""

@@ -192,7 +192,7 @@ def refusals(game: Game, eyes: Eyes) -> list[bytes]:
     return texts
 
 
-@examples(6)
+@examples(2)
 @given(game_options(), seeds, st.integers(8, MOST_COMMANDS), seeds, st.data())
 def test_hidden_kinds(
     options: GameOptions, seed: int, commands: int, mixer: int, data: st.DataObject

@@ -17,7 +17,7 @@ from engine.view import SPECTATOR
 from tests.games import examples, layouts, played, seeds
 
 
-@examples(6)
+@examples(2)
 @given(layouts(), st.permutations(list(Laurel)), st.sampled_from(tuple(DEALS)), seeds)
 def test_any_board_scores_as_it_does_in_the_game(
     tiles: tuple[LaidTile, ...], tokens: list[Laurel], players: int, seed: int

@@ -89,6 +89,7 @@ async def test_without_a_key_a_word_brings_the_seat_back(tmp_path: Path) -> None
                 assert word[0].encode() not in guest.raw
 
 
+@pytest.mark.slow
 async def test_past_games_are_there_for_the_word_alone(tmp_path: Path) -> None:
     """A game that ends in a guest's window is in the list: to look through, to remove, not to save."""
     game = played(GameOptions(2, random_layout=True), 1)
@@ -170,6 +171,7 @@ async def test_an_unknown_word_is_refused_and_guessing_ends(tmp_path: Path) -> N
         assert here.seats == []
 
 
+@pytest.mark.slow
 async def test_the_screen_is_in_the_language_and_size_of_the_terminal(tmp_path: Path) -> None:
     it, plain_c = {"LANG": "it_IT.UTF-8"}, {"LC_ALL": "C", "LANG": "fr_FR"}
     async with house(tmp_path) as here, visiting(here.port, environment=it) as italian:
@@ -184,6 +186,7 @@ async def test_the_screen_is_in_the_language_and_size_of_the_terminal(tmp_path: 
         await eventually(lambda: len(italian.shown.splitlines()[0]) > 100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("term", [None, "dumb"])
 async def test_guests_without_a_screen_play_in_lines(tmp_path: Path, term: str | None) -> None:
     async with house(tmp_path, password=PASSWORD) as here, visiting(here.port, term=term) as guest:
@@ -206,6 +209,7 @@ async def test_guests_without_a_screen_play_in_lines(tmp_path: Path, term: str |
         assert not list(Path.cwd().glob("*.txt"))
 
 
+@pytest.mark.slow
 async def test_the_mouse_works(tmp_path: Path) -> None:
     async with house(tmp_path) as here, visiting(here.port, key=new_key()) as guest:
         await guest.until("A new table", "T read", "? help")  # the bar shows all that it will
@@ -247,6 +251,7 @@ async def test_a_second_window_takes_over_and_the_first_is_told(tmp_path: Path) 
             assert await first.ended() == 1
 
 
+@pytest.mark.slow
 async def test_guests_are_told_when_the_door_closes(tmp_path: Path) -> None:
     async with house(tmp_path) as here:
         held = visiting(here.port, size=(120, 40))
@@ -381,6 +386,7 @@ def test_each_way_to_come_in_sets_anew_who_comes() -> None:
         assert (login.name, login.guest) == ("zoe", None)
 
 
+@pytest.mark.slow
 async def test_a_guest_who_is_gone_without_a_word_is_noticed(tmp_path: Path) -> None:
     limits = replace(LIMITS, keepalive_seconds=0.1, keepalives=2)
     async with house(tmp_path, limits) as here, visiting(here.port, key=new_key()) as guest:
@@ -450,6 +456,7 @@ async def test_silent_connections_of_a_few_addresses_make_room(tmp_path: Path) -
             writer.close()
 
 
+@pytest.mark.slow
 async def test_guests_of_one_address_make_room_unless_they_have_a_seat(tmp_path: Path) -> None:
     there = ("127.0.0.2", 0)
     async with (
@@ -492,6 +499,7 @@ async def test_a_flood_of_what_ssh_would_keep_ends_the_connection(tmp_path: Path
         await connected.wait_closed()
 
 
+@pytest.mark.slow
 async def test_a_flood_of_keys_delays_nobody_else(tmp_path: Path) -> None:
     limits = GuestLimits(guests_per_address=100, cpu_at_once=0.02, incoming_rate=1e6)
     async with house(tmp_path, limits) as here, visiting(here.port) as loud, visiting(here.port) as quiet:
@@ -517,6 +525,7 @@ class Unread(asyncssh.SSHClientSession[bytes]):
         self._channel.write(b"i" if self._screen else b"rules\r" * 50)  # more than fills the screen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("screen", [True, False])
 async def test_whoever_does_not_read_is_dropped_and_what_waits_is_bounded(
     tmp_path: Path, *, screen: bool
@@ -532,6 +541,7 @@ async def test_whoever_does_not_read_is_dropped_and_what_waits_is_bounded(
         await connected.wait_closed()
 
 
+@pytest.mark.slow
 async def test_keys_may_be_exchanged_again_at_any_time(tmp_path: Path) -> None:
     async with house(tmp_path) as here, visiting(here.port, rekey_bytes=500) as guest:
         await guest.until("A new table")
@@ -563,6 +573,7 @@ async def test_a_failing_screen_touches_nobody_else(tmp_path: Path, caplog: pyte
     assert "a guest's screen failed" in caplog.text
 
 
+@pytest.mark.slow
 async def test_guests_are_given_hints_by_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One at a time: who asks from elsewhere comes before another one of the address that had the last."""
     turn = InTurn.turn

@@ -146,6 +146,7 @@ async def test_a_door_of_its_own_outlives_the_server(tmp_path: Path) -> None:
             await door.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(OPENSSH is None, reason="there is no ssh here")
 async def test_openssh_plays(tmp_path: Path) -> None:
     """With a key, in a terminal of its own; and what it asks for besides is refused."""

@@ -43,7 +43,7 @@ def ping(**changes: Any) -> bytes:
 
 
 @pytest.mark.parametrize("kind", FROM_CLIENT, ids=lambda kind: kind.__name__)
-@examples(3)
+@examples(1)
 @given(data=st.data())
 def test_client_messages_come_back(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """Every message that the schema allows; with a field that the server would ignore, it is refused.
@@ -72,7 +72,7 @@ def test_client_messages_come_back(kind: type[msgspec.Struct], data: st.DataObje
 
 
 @pytest.mark.parametrize("kind", FROM_SERVER, ids=lambda kind: kind.__name__)
-@examples(2)
+@examples(1)
 @given(data=st.data())
 def test_server_messages_come_back(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     message = data.draw(messages_of(kind))
@@ -83,7 +83,7 @@ def test_server_messages_come_back(kind: type[msgspec.Struct], data: st.DataObje
 
 
 @pytest.mark.parametrize(("decode", "kinds"), [(decode_client, FROM_CLIENT), (decode_server, FROM_SERVER)])
-@examples(10)
+@examples(3)
 @given(data=st.data())
 def test_damaged_frames(decode: Decode, kinds: tuple[type[msgspec.Struct], ...], data: st.DataObject) -> None:
     frame = bytearray(encode(data.draw(st.sampled_from(kinds).flatmap(messages_of))))
@@ -118,7 +118,7 @@ odd_values = st.recursive(
 
 
 @pytest.mark.parametrize(("decode", "kinds"), [(decode_client, FROM_CLIENT), (decode_server, FROM_SERVER)])
-@examples(10)
+@examples(3)
 @given(data=st.data())
 def test_odd_values(decode: Decode, kinds: tuple[type[msgspec.Struct], ...], data: st.DataObject) -> None:
     """Any msgpack value in any field: NaN, extensions, timestamps, binaries, maps with keys of any type."""

@@ -93,7 +93,7 @@ def test_a_snapshot_comes_back_as_the_view_it_was(game: Game) -> None:
         assert shape(view) == shape(heard)
 
 
-@examples(25)
+@examples(8)
 @given(st.data())
 def test_changed_event_maps_are_refused_or_sound(data: st.DataObject) -> None:
     game = played(GameOptions(2), seed=5)
@@ -106,7 +106,7 @@ def test_changed_event_maps_are_refused_or_sound(data: st.DataObject) -> None:
     assert event_of(event_map(event)) == event
 
 
-@examples(25)
+@examples(8)
 @given(st.data())
 def test_changed_snapshots_are_refused_or_sound(data: st.DataObject) -> None:
     game = played(GameOptions(2), seed=5, commands=data.draw(st.sampled_from([2, 10, 40])))
@@ -225,7 +225,7 @@ def test_schema_and_server_accept_the_same(data: st.DataObject) -> None:
     assert CLIENTS.is_valid(content) is accepted, content
 
 
-@examples(30)
+@examples(10)
 @given(st.sampled_from(OTHERS).flatmap(messages_of))
 def test_what_a_server_may_send_is_valid(message: messages.ServerMessage) -> None:
     content = msgpack.unpackb(encode(message))

@@ -76,6 +76,7 @@ async def hang_up(server: Serving, expected: str) -> str:
     return line
 
 
+@pytest.mark.slow
 async def test_a_new_certificate_and_password_hold_for_new_connections(tmp_path: Path) -> None:
     """A game under way goes on over its old connections, to the end."""
     certify(tmp_path)

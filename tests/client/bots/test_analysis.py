@@ -39,7 +39,7 @@ from engine.scoring import Board, scored
 from engine.terrain import FARMER, Occupant
 from engine.view import Phase, View, eyes_of
 from tests.client.bots.test_search import possible_worlds, search_processes
-from tests.games import examples, games, played
+from tests.games import examples, games, played, rest_slow
 from tests.server.peer import eventually
 
 EFFORT = Effort(simulations=20, seed=3)
@@ -73,6 +73,7 @@ def analysis(recording: Recording) -> Analysis:
     return asyncio.run(run_analysis(recording, EFFORT, lambda _: None))
 
 
+@pytest.mark.slow
 def test_the_chances_add_up_and_end_with_the_result(recording: Recording, analysis: Analysis) -> None:
     assert analysis.complete
     assert [sum(chances) for chances in analysis.curve] == pytest.approx([1.0] * len(analysis.curve))
@@ -86,6 +87,7 @@ def test_the_chances_add_up_and_end_with_the_result(recording: Recording, analys
     assert (found[0], analysis.at(recording.end)) == (None, None)
 
 
+@pytest.mark.slow
 def test_a_blunder_decides_the_game(recording: Recording, analysis: Analysis) -> None:
     blunder = analysis.deciding[0]
     assert blunder.number == recording.moves
@@ -99,6 +101,7 @@ def test_a_blunder_decides_the_game(recording: Recording, analysis: Analysis) ->
     assert blunder.better.move.field not in before.placed
 
 
+@pytest.mark.slow
 def test_a_moment_is_judged_alike_anywhere(recording: Recording, analysis: Analysis) -> None:
     """In this process as in another one, and whatever else is judged there."""
     moment = moments(recording, analysis.result)[-3]
@@ -107,6 +110,7 @@ def test_a_moment_is_judged_alike_anywhere(recording: Recording, analysis: Analy
     assert found == Verdict(judged.after, judged.better, judged.unknown)
 
 
+@pytest.mark.slow
 async def test_a_cancelled_analysis_leaves_no_process_and_what_there_is(recording: Recording) -> None:
     """What is there so far has been told, move by move."""
     await eventually(lambda: not search_processes())
@@ -122,6 +126,7 @@ async def test_a_cancelled_analysis_leaves_no_process_and_what_there_is(recordin
     assert told[0].curve == ()
 
 
+@pytest.mark.slow
 def test_an_analysis_that_was_left_is_continued(recording: Recording, analysis: Analysis) -> None:
     """What was judged before is not judged again, and the whole is the same."""
     begun = replace(analysis, moves=analysis.moves[:-2])
@@ -182,7 +187,7 @@ def test_the_last_move_is_judged_exactly() -> None:
             assert better(game.view, found.move, 20, "seed") is None
 
 
-@pytest.mark.parametrize("seed", [1, 7, 19, 32])
+@pytest.mark.parametrize("seed", rest_slow(7, 1, 19, 32))
 def test_a_condition_names_a_wolf_that_matters(seed: int) -> None:
     """Over all that may be hidden, the move gains more if that wolf is of the kind that is named."""
     game = played(GameOptions(2, random_layout=True), seed, commands=31)
@@ -207,7 +212,7 @@ def test_a_condition_names_a_wolf_that_matters(seed: int) -> None:
     assert without < with_it
 
 
-@pytest.mark.parametrize("seed", [7, 19, 32])
+@pytest.mark.parametrize("seed", rest_slow(7, 19, 32))
 def test_the_reasons_of_a_last_move_come_from_all_worlds(seed: int) -> None:
     """They are true about as often as the worlds are likely, not as often as in a few of them."""
     game = played(GameOptions(2, random_layout=True), seed, commands=31)
@@ -228,6 +233,7 @@ def test_the_reasons_of_a_last_move_come_from_all_worlds(seed: int) -> None:
             assert often == pytest.approx(exact, abs=0.05 if isinstance(reason, Contest) else 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "commands", "piece", "field", "best"),
     [(1, 22, "Es", "A1", "B3"), (3, 18, "Ef*", "A5", "D1"), (7, 22, "Mm", "D4", "C4")],
@@ -245,6 +251,7 @@ def test_a_move_is_named_where_a_venture_promises_more(
     assert found.move.field == best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "commands"), [(0, 18), (0, 22), (1, 22), (3, 14), (5, 26)])
 def test_no_move_is_advised_if_the_next_best_is_clearly_better(seed: int, commands: int) -> None:
     """A comparison in the same worlds is more certain than the search that found the two."""
@@ -258,6 +265,7 @@ def test_no_move_is_advised_if_the_next_best_is_clearly_better(seed: int, comman
         assert (found.move, found.gain >= CLEARLY_BETTER) == (move, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_small_difference_is_a_reason_only_if_there_is_no_other(seed: int) -> None:
     """Where two moves lead to laurels about as often, which comes first is mostly chance."""
@@ -376,7 +384,7 @@ def test_a_move_has_a_reason_where_its_effect_is_none(game: Game) -> None:
                 assert bool(aim_of(command, view)) == bool(reason.partition("As a wolf")[0] or sure)
 
 
-@examples(10)
+@examples(3)
 @given(games())
 def test_no_reason_is_what_a_soldier_takes_first(game: Game) -> None:
     """Neither springs nor company count for a piece that is captured before its hill is scored (R5, R6)."""
@@ -392,6 +400,7 @@ def test_no_reason_is_what_a_soldier_takes_first(game: Game) -> None:
             assert reason_for(command, view, legal).partition("As a wolf")[0] == ""
 
 
+@pytest.mark.slow
 async def test_a_hint_is_a_legal_move_and_compared_with_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """Found in another process, as the screen goes on; without one, a simpler move is suggested."""
     monkeypatch.setattr("client.bots.hints.SIMULATIONS", 100)

@@ -319,6 +319,7 @@ def test_a_brain_that_fails_loses_the_game(module: Callable[..., Path]) -> None:
     assert len(replayed(outcome.record).view.placed) == 7
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a brain cannot be interrupted there")
 async def test_a_brain_that_is_too_slow_is_interrupted(module: Callable[..., Path]) -> None:
     module("time.sleep(600)")

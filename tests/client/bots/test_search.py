@@ -109,7 +109,7 @@ def test_no_world_is_left_out(game: Game) -> None:
     assert ways == len(list(possible_kinds(view, wolves)))
 
 
-@examples(6)
+@examples(2)
 @given(game_options(), seeds)
 def test_hands_allow_what_the_game_does(options: GameOptions, seed: int) -> None:
     """R4.1, R4.3: the same kinds at every step, and the hand that is left is what an equal one is."""
@@ -146,7 +146,7 @@ def test_every_legal_kind_is_drawn_equally_often(players: int) -> None:
         assert hand.counts[2] == 0 or sum(hand.counts) > deal.soldierless_at  # R4.3
 
 
-@examples(4)
+@examples(1)
 @given(game=games(), seed=seeds)
 def test_the_same_seed_and_number_lead_to_the_same_search(game: Game, seed: int) -> None:
     view = seen(game)
@@ -269,6 +269,7 @@ async def test_a_process_finds_the_same_move() -> None:
     assert len(search_processes()) <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("started", [False, True])
 async def test_a_cancelled_search_leaves_no_process(started: bool) -> None:
     await eventually(lambda: not search_processes())  # those of the test before have ended
@@ -352,6 +353,7 @@ def test_what_placements_tell_does_not_depend_on_what_is_hidden(game: Game) -> N
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "motive"), [("greedy", 0), ("gambler", 3)])
 def test_what_is_revealed_tells_the_motives_of_players(name: str, motive: int) -> None:
     """Most wolves are drawn as what they are, more so after a game; by chance it would be half of them."""
@@ -409,6 +411,7 @@ def test_worlds_follow_beliefs() -> None:
     assert 0.3 < farmers(-0.9, *PRIOR, best=[(False, False)] * 8) < 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("players", [2, 4])
 def test_a_search_that_is_settled_chooses_the_same(players: int) -> None:
     """What it leaves out could not have changed which move is visited most."""

@@ -225,6 +225,7 @@ def test_a_seat_in_use_is_not_offered(folder: Path) -> None:
         assert found.token == "other-Bob"
 
 
+@pytest.mark.slow
 def test_concurrent_clients_lose_no_seat(folder: Path) -> None:
     seats = Seats(folder, SERVER)
     with OtherClient(folder) as one, OtherClient(folder) as two:

@@ -253,6 +253,7 @@ def test_a_killed_terminal_gets_its_seat_back(environment: dict[str, str], tmp_p
             assert f"palatinus join {address} {table} --name Ann" in third.quit("y")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "shown", "keys", "leave"),
     [

@@ -51,7 +51,7 @@ from tests.client.ui import seen
 from tests.client.ui.draw.sample_pages import LEVELS, PAGES, placing
 from tests.client.ui.test_start import NOWHERE
 from tests.client.ui.test_start import UI as START
-from tests.games import examples, finished_games, games, played
+from tests.games import examples, finished_games, games, played, rest_slow
 
 TRANSLATED = [each for each in LANGUAGES if each != "en"]
 CYRILLIC = {ord(letter): chr(0x430 + at) for at, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}
@@ -148,7 +148,7 @@ def test_every_word_about_a_record_is_translated() -> None:
             assert not untranslated(picture)
 
 
-@examples(10)
+@examples(3)
 @given(games(), ANY_UNTYPED_KEYS, st.data())
 def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], data: st.DataObject) -> None:
     """After any keys, for any eyes, at any moment; typed lines have their own test."""
@@ -160,7 +160,7 @@ def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], dat
         assert not untranslated(seen.screen_of(ui, model))
 
 
-@examples(10)
+@examples(3)
 @given(finished_games(), st.booleans())
 def test_every_word_about_every_event_is_translated(game: Game, watching: bool) -> None:
     with in_cyrillic():
@@ -229,7 +229,7 @@ def words(lines: Iterable[Line]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("spoken", LANGUAGES)
+@pytest.mark.parametrize("spoken", rest_slow(*LANGUAGES))
 def test_no_label_of_a_page_is_cut_off_at_the_least_size(spoken: str) -> None:
     """Pages without a board have the same words as in a wide window; all pages have the same titles."""
     recording = Recording.of(played(GameOptions(3), 11).events, {})
@@ -257,8 +257,8 @@ def is_part_of(some: list[str], words: list[str]) -> bool:
     return all(word in rest for word in some)
 
 
-@pytest.mark.parametrize("spoken", LANGUAGES)
-@pytest.mark.parametrize("players", [3, *(pytest.param(each, marks=pytest.mark.slow) for each in (2, 4))])
+@pytest.mark.parametrize("spoken", rest_slow(*LANGUAGES))
+@pytest.mark.parametrize("players", rest_slow(3, 2, 4))
 def test_no_label_of_the_panel_is_cut_off_at_the_least_size(players: int, spoken: str) -> None:
     finished = played(GameOptions(players), 3)
     with speaking(spoken):

@@ -44,7 +44,7 @@ def test_a_placement_works_by_what_is_beside_it(number: int, sentences: str) -> 
     assert told.replace("As the board stands, ", "") == sentences
 
 
-@examples(10)
+@examples(3)
 @given(games())
 def test_captured_pieces_are_named_if_they_are_certain(game: Game) -> None:
     """R5: as many fields as pieces, beside the soldier; hidden wolves are named on none."""

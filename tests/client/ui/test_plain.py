@@ -98,7 +98,7 @@ def _heard(texts: Iterable[str]) -> set[str]:
     return words | _ON_SIGNS | {sign for sign, said in _IN_WORDS.items() if said <= words}
 
 
-@examples(6)
+@examples(2)
 @given(games(), st.data())
 def test_whatever_the_screen_of_a_game_shows_can_be_asked_for(game: Game, data: st.DataObject) -> None:
     seat = data.draw(st.sampled_from([None, *map(Seat, range(game.view.seats))]))
@@ -521,6 +521,7 @@ def test_a_move_against_bots_is_taken_back(tmp_path: Path) -> None:
     assert not any("back in your seat" in line or "is back" in line for line in visit.told)
 
 
+@pytest.mark.slow
 def test_a_record_is_played_on_against_bots(tmp_path: Path) -> None:
     record = tmp_path / "record.txt"
     game = played(GameOptions(2, random_layout=True), 1, 8)

@@ -298,7 +298,7 @@ servers_found = st.lists(
 some_keys = st.lists(st.sampled_from(["up", "down"]), max_size=30)
 
 
-@examples(5)
+@examples(2)
 @given(servers_found, some_keys, st.integers(20, 130), st.integers(8, 45))
 def test_whatever_servers_say_fits_on_the_screen(
     servers: list[found.FoundServer], keys: list[str], width: int, height: int

@@ -22,7 +22,7 @@ from tests.client.ui.seen import client_of
 from tests.games import examples, games, played
 
 
-@examples(8)
+@examples(3)
 @given(games())
 def test_every_painter_shows_each_field_alike(game: Game) -> None:
     view = snapshot(game.view, SPECTATOR)

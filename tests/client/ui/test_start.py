@@ -297,6 +297,7 @@ def taking(port: int) -> Iterator[bool]:
             yield True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("taken", [False, True])
 async def test_everybody_comes_back_when_a_killed_program_hosts_on(
     environment: dict[str, str], *, taken: bool
@@ -329,6 +330,7 @@ async def test_everybody_comes_back_when_a_killed_program_hosts_on(
         assert "Host on from the start screen:\n  palatinus" in said.replace("\r", "")
 
 
+@pytest.mark.slow
 async def test_whose_turn_it_is_is_asked_of_the_servers(environment: dict[str, str]) -> None:
     async with (
         serving("--memory", "--no-config", imported=False) as server,
@@ -419,6 +421,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         terminal.quit()
 
 
+@pytest.mark.slow
 def test_games_that_cannot_be_hosted_are_named(tmp_path: Path) -> None:
     """With advice that can be followed: options cannot be typed there."""
     data = tmp_path / "data" / "palatinus"
@@ -495,6 +498,7 @@ def board_of(terminal: Terminal) -> list[str]:
     return [re.sub("[•→]", " ", re.sub("[▐▌┃┊]", "|", line[:48])).rstrip() for line in terminal.lines[1:20]]
 
 
+@pytest.mark.slow
 def test_left_and_continued(environment: dict[str, str]) -> None:
     """With `q`, by leaving for the start screen and by a kill; the bots play on, and hold their seats."""
     bots = re.compile(r"([A-Z][a-z]+) \(")
@@ -529,6 +533,7 @@ def test_left_and_continued(environment: dict[str, str]) -> None:
         terminal.quit("y")
 
 
+@pytest.mark.slow
 def test_play_asks_whether_to_continue_a_game(environment: dict[str, str]) -> None:
     """Not if an option says what a new one is like; neither answer ends a game."""
     with Terminal(*GAME, environment=environment) as terminal:
@@ -586,6 +591,7 @@ def test_a_new_game_says_that_another_is_half_played() -> None:
     assert "palatinus play --continue" in told
 
 
+@pytest.mark.slow
 def test_the_player_is_told_where_an_own_brain_failed(environment: dict[str, str], tmp_path: Path) -> None:
     """The module is in the current folder; the game goes on, for the server plays instead."""
     (tmp_path / "mybot.py").write_text("def choose(view, legal, rng):\n    raise KeyError('wolf')\n")

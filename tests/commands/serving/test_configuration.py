@@ -78,7 +78,7 @@ def values(option: options.Option) -> st.SearchStrategy[Any]:
     return kinds.get(option.kind, text.filter(lambda path: not path.startswith("~")))
 
 
-@examples(6)
+@examples(2)
 @given(st.data())
 def test_what_is_printed_is_read_as_the_same(data: st.DataObject) -> None:
     """Whatever options are set, in a file or on the command line, and from wherever they come."""

@@ -317,6 +317,7 @@ def test_looking_at_one_of_many_tables_reads_it_alone(
     assert len(set(unpacked)) == 1
 
 
+@pytest.mark.slow
 async def test_all_games_move_to_a_database_and_back(
     tables: Tables, tmp_path: Path, run: Run, told: Run, database: str
 ) -> None:

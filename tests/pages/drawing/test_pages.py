@@ -40,7 +40,7 @@ from protocol.messages import (
 )
 from protocol.pages import Awaited, EveningShown
 from tests.cases import cases
-from tests.games import begun, examples, games, played, some_command
+from tests.games import begun, examples, games, played, rest_slow, some_command
 
 PAGES = WebPages()
 VOID = {"input", "link", "meta"}
@@ -132,7 +132,7 @@ def test_a_long_list_is_cut() -> None:
     assert "and 5 more tables" in tables
 
 
-@examples(15)
+@examples(5)
 @given(st.text(max_size=20), st.sampled_from(LANGUAGES))
 def test_no_name_or_title_becomes_html(name: str, language: str) -> None:
     plain = PAGES.tables(language, [summary(1, "T", "N")])["tables"]
@@ -148,7 +148,7 @@ def table(players: int, stage: Stage = "playing", **changes: object) -> TableSta
     return TableState("KRTV", stage, seats, 0, **changes)  # type: ignore[arg-type]
 
 
-@examples(10)
+@examples(3)
 @given(games())
 def test_every_moment_of_a_game_can_be_drawn(game: Game) -> None:
     state = table(game.view.seats, "over" if game.over else "playing")
@@ -163,7 +163,7 @@ def test_every_moment_of_a_game_can_be_drawn(game: Game) -> None:
 
 
 @pytest.mark.parametrize("players", [2, 5])
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", rest_slow(*LANGUAGES))
 def test_a_television_tells_the_scoring_within_a_minute(players: int, language: str) -> None:
     """Each capture and each hill is one sentence; what each of the hill's pieces counts is on the board."""
     game = played(GameOptions(players, random_layout=True), 3)

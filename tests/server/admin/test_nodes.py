@@ -57,6 +57,7 @@ async def two_nodes(database: str, folder: Path) -> AsyncIterator[tuple[Running,
         yield first, second
 
 
+@pytest.mark.slow
 async def test_a_server_logs_which_other_one_has_asked_it(
     database: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -101,6 +102,7 @@ async def test_the_host_of_one_server_sees_and_commands_all(database: str, tmp_p
         assert status["ok"]["stops_in"] > 0
 
 
+@pytest.mark.slow
 async def test_a_ban_reaches_all_servers(database: str, tmp_path: Path) -> None:
     """Each keeps it for itself."""
     async with two_nodes(database, tmp_path):

@@ -40,6 +40,7 @@ from server.storage.stored_tables import (
     link_rows,
     next_link,
 )
+from tests.games import rest_slow
 from tests.server.playing import game, play_on
 from tests.server.storage.conformance.stores import sqlite_journal
 from trials.damage import (
@@ -80,17 +81,17 @@ def new_case(tmp_path_factory: pytest.TempPathFactory) -> Case:
     return asyncio.run(played(tmp_path_factory.mktemp("new")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DAMAGES)
-@pytest.mark.parametrize("attempts", [range(1), pytest.param(range(1, 5), marks=pytest.mark.slow)])
-async def test_no_damage_passes_in_silence(name: str, attempts: range, case: Case, tmp_path: Path) -> None:
+async def test_no_damage_passes_in_silence(name: str, case: Case, tmp_path: Path) -> None:
     """No game is shorter or another without a word, none holds up others, and the given files are kept."""
-    for attempt in attempts:
+    for attempt in range(5):
         chance = random.Random(f"{name} {attempt}")
         _, wrong = await trial(case, DAMAGES[name], tmp_path / str(attempt), chance)
         assert not wrong
 
 
-@pytest.mark.parametrize("attempts", [range(3), pytest.param(range(3, 60), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("attempts", rest_slow(range(3), range(3, 60)))
 async def test_no_damage_to_several_files_is_silent(attempts: range, case: Case, tmp_path: Path) -> None:
     """What any of them still holds of a table that is not left as it was is reported."""
     for attempt in attempts:
@@ -365,6 +366,7 @@ def test_a_page_that_seems_to_continue_many_rows_is_read_a_few_times() -> None:
     assert found < 20 * (len(file) + len(log))
 
 
+@pytest.mark.slow
 def test_a_packed_table_is_not_longer_than_any_can_be() -> None:
     text, whole = inflate(zlib.compress(bytes(40 * 2**20)))
     assert not whole

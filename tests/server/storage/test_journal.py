@@ -68,7 +68,7 @@ from server.storage.sqlite.rows import carry_out, commits, standings
 from server.storage.stored_tables import Everything, Stored, link_rows
 from server.tables.state.persistent_state import PersistentState
 from simulation.judging.table_model import slice_of
-from tests.games import begun
+from tests.games import begun, rest_slow
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, connected, eventually
 from tests.server.playing import all_caught_up, check_views, full_table, game, held_back, play_on, table_of
@@ -340,7 +340,7 @@ async def finished_game(port: int, seed: int = 1) -> list[Peer]:
     return peers
 
 
-@pytest.mark.parametrize("blocked", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("blocked", rest_slow(True, False))
 async def test_a_server_killed_at_the_games_end(tmp_path: Path, blocked: bool) -> None:
     """At the next start, from the journal."""
     data, records = tmp_path / "data", tmp_path / "records"

@@ -41,6 +41,7 @@ from server.tables.evening.rounds import (
     tables_now,
 )
 from server.tables.evening.state import EveningState
+from tests.games import rest_slow
 from tests.server.manual_clock import ManualClock, clock_of_day
 from tests.server.peer import connected, eventually
 from tests.server.playing import game, play_on
@@ -376,7 +377,7 @@ async def test_refusals() -> None:
 
 
 _EVENINGS = 500  # of each kind, in parts
-_PARTS = [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 10))]
+_PARTS = rest_slow(*range(10))
 
 
 def test_table_sizes() -> None:

@@ -90,6 +90,7 @@ async def test_places_are_shared_by_address() -> None:
             assert await refusal(server, HERE, Guest("A5")) == Code.EVENING_FULL
 
 
+@pytest.mark.slow
 async def test_a_whole_room_behind_one_address_has_its_places() -> None:
     """Forty guests of one address, and the others that come later."""
     async with (

@@ -31,6 +31,7 @@ from server.config import Config, Limits
 from server.monitoring.logs import describe
 from server.net.tokens import token_hash
 from simulation.people.random_messages import KINDS, RandomMessages
+from tests.games import rest_slow
 from tests.pages.serving.viewer import player_page, viewer
 from tests.server.manual_clock import ManualClock
 from tests.server.match import LIMITS, Match, Script, match, some_scripts
@@ -318,7 +319,7 @@ async def frames_from(
     return frames
 
 
-@pytest.mark.parametrize("of_each", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("of_each", rest_slow(1, 3))
 @pytest.mark.parametrize("seat", [0, 1], ids=["host", "player"])
 @some_scripts("bot")
 async def test_no_request_tells_secrets(script: Script, seat: int, of_each: int, tmp_path: Path) -> None:

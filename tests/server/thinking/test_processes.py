@@ -23,7 +23,7 @@ from server.limits.rate_limits import RateLimiter
 from server.monitoring.failures import Tasks
 from server.thinking.messages import Question, Thought, pack_frame
 from server.thinking.processes import ThinkingFailed, ThinkingProcesses
-from tests.games import played
+from tests.games import played, rest_slow
 from tests.server.peer import TIMEOUT, eventually
 from tests.server.thinking.brains import Waiting, babbling, ending, hanging, steady
 
@@ -127,9 +127,7 @@ async def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
         assert (await thinking.ask(ask_in(GAME, steady), "a")).command
 
 
-@pytest.mark.parametrize(
-    "brain", [ending, *(pytest.param(brain, marks=pytest.mark.slow) for brain in (hanging, babbling))]
-)
+@pytest.mark.parametrize("brain", rest_slow(ending, hanging, babbling))
 async def test_a_question_is_given_up_after_two_processes(brain: Choose) -> None:
     """None of them is left, and the next question is answered."""
     async with processes(seconds=0.3 if brain is hanging else TIMEOUT) as thinking:

@@ -1,7 +1,7 @@
 """Every page as text, kept in `screens`, some with colours, and what holds of any screen in any window."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, takewhile
 
@@ -97,19 +97,9 @@ from tests.client.ui.draw.sample_pages import (
     placing,
     talking,
 )
-from tests.games import begun, games, played
+from tests.games import begun, games, played, rest_slow
 
 TOPICS = (Act.HELP, Act.RULES, Act.COUNTS, Act.WHOLE)
-
-
-def in_windows(*sizes: tuple[int, int], translated: Sequence[tuple[int, int]]) -> pytest.MarkDecorator:
-    """Return what runs a test in all windows in English, and in these translated; the rest is slow."""
-    params = [
-        pytest.param(language, size, marks=() if language == "en" or size in translated else pytest.mark.slow)
-        for language in LANGUAGES
-        for size in sizes
-    ]
-    return pytest.mark.parametrize(("language", "size"), params)
 
 
 # These look different in a large window; the others are the same text, which properties below are about.
@@ -188,7 +178,7 @@ def test_talk_stays_above_the_log_until_it_is_read() -> None:
 
 
 @pytest.mark.parametrize("page", ["gathering", "laying", "placing-two", "ended", "scoring-piece", "result"])
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", rest_slow(*LANGUAGES))
 def test_a_sign_is_seen_at_its_seat_in_any_window(
     page: str, language: str, in_language: Callable[[str], None]
 ) -> None:
@@ -281,7 +271,8 @@ def _tells_of_keys(page: Frame) -> bool:
     return first not in {_("SIGNS ON THE BOARD"), _("IN THE SCORING")}
 
 
-@in_windows((40, 12), (79, 23), (80, 24), (120, 40), translated=((40, 12), (80, 24)))
+@pytest.mark.parametrize("size", rest_slow((40, 12), (79, 23), (80, 24), (120, 40)))
+@pytest.mark.parametrize("language", rest_slow(*LANGUAGES))
 def test_the_help_has_every_key(
     language: str, size: tuple[int, int], in_language: Callable[[str], None]
 ) -> None:
@@ -303,7 +294,7 @@ def test_the_help_has_every_key(
                 assert name.isdigit() or key_name(name, UNICODE) in named, table
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", rest_slow(*LANGUAGES))
 def test_the_help_flows_into_pages(language: str, in_language: Callable[[str], None]) -> None:
     """No page is empty or ends with a heading; in a larger window there are fewer."""
     in_language(language)
@@ -544,9 +535,8 @@ def test_what_a_soldier_reaches_is_said_in_words() -> None:
     assert len(told) > 1
 
 
-@pytest.mark.parametrize(
-    "size", [(20, 8), *(pytest.param(each, marks=pytest.mark.slow) for each in ((79, 23), (40, 12)))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(20, 8), (79, 23), (40, 12)])
 def test_every_page_accepts_the_same_windows(size: tuple[int, int]) -> None:
     """Whatever lies over it: the menu, the question whether to quit, talk, announcements, texts."""
     overlays = (
@@ -710,7 +700,8 @@ def _lists() -> Iterator[tuple[str, list[tuple[Ui, TableModel]]]]:
         yield name, [(state, model) for state in states]
 
 
-@in_windows((80, 24), (120, 40), (79, 23), (40, 12), (20, 8), translated=((80, 24), (20, 8)))
+@pytest.mark.parametrize("size", rest_slow((20, 8), (80, 24), (120, 40), (79, 23), (40, 12)))
+@pytest.mark.parametrize("language", rest_slow(*LANGUAGES))
 def test_every_line_of_a_list_is_visible_or_marked(
     language: str, size: tuple[int, int], in_language: Callable[[str], None]
 ) -> None:
@@ -769,7 +760,7 @@ def test_too_small_a_window_says_so(width: int, height: int) -> None:
         assert "20x8 or" in seen.text_of(frame)
 
 
-@pytest.mark.parametrize("size", [(79, 24), (80, 10), (20, 8)])
+@pytest.mark.parametrize("size", rest_slow((20, 8), (79, 24), (80, 10)))
 @pytest.mark.parametrize("topic", TOPICS)
 def test_pages_to_read_are_scrolled_in_a_small_window(topic: Act, size: tuple[int, int]) -> None:
     """Every word of every page is shown on the way to the end; back at the start, the first is again."""

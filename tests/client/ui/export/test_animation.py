@@ -13,6 +13,7 @@ from client.ui.export.picture import drawing
 from engine.pieces import Seat
 from engine.view import SPECTATOR, Eyes, eyes_of
 from tests.client.ui.analysed import recording_of
+from tests.games import rest_slow
 
 Steps = list[tuple[float, bool]]  # from so many hundredths on, visible or not
 
@@ -67,9 +68,10 @@ def picture(recording: Recording, stop: int, eyes: Eyes, rows: int) -> list[str]
     return [told(part) for part in drawn.parts if len(part)]
 
 
-@pytest.mark.parametrize(("players", "eyes"), [(2, ALL), (3, eyes_of(Seat(0))), (5, SPECTATOR)])
-def test_each_move_is_shown_as_its_picture_is(players: int, eyes: Eyes) -> None:
+@pytest.mark.parametrize("viewer", rest_slow((3, eyes_of(Seat(0))), (2, ALL), (5, SPECTATOR)))
+def test_each_move_is_shown_as_its_picture_is(viewer: tuple[int, Eyes]) -> None:
     """To each viewer: no more is seen than in a picture, and nothing but the end where nothing may move."""
+    players, eyes = viewer
     recording = recording_of(players)
     stop = recording.moves
     animation = Animation(as_animation(recording, stop, eyes))
@@ -81,6 +83,7 @@ def test_each_move_is_shown_as_its_picture_is(players: int, eyes: Eyes) -> None:
     assert animation.at_rest() == animation.at(100.0)
 
 
+@pytest.mark.slow
 def test_the_scoring_is_shown_hill_by_hill() -> None:
     recording = recording_of(3)
     whole = Animation(as_animation(recording, recording.end, frozenset()))

@@ -24,7 +24,7 @@ from engine.game import Game
 from engine.pieces import Kind, Piece, Seat
 from engine.view import eyes_of
 from tests.client.ui.analysed import analysis_of, recording_of
-from tests.games import all_eyes, games
+from tests.games import all_eyes, games, rest_slow
 
 ROOT = Path(__file__).parents[4]
 BOB = {0: "Ann & <Bob>"}
@@ -50,7 +50,7 @@ def test_every_moment_can_be_exported(game: Game) -> None:
         assert len(as_text(recording, recording.end, eyes).splitlines()) == 19
 
 
-@pytest.mark.parametrize("players", DEALS)
+@pytest.mark.parametrize("players", rest_slow(*DEALS))
 def test_exports_are_the_same_if_only_hidden_kinds_differ(players: int) -> None:
     """R4.2: before the scoring, the kinds of others' wolves change no byte, nor is another's hand there."""
     recording = recording_of(players, BOB)

@@ -30,6 +30,7 @@ from server.storage.entries import (
 from server.storage.journal import Journal, NoJournal
 from server.storage.names import EVENING
 from server.tables.evening.state import live_entries
+from tests.games import rest_slow
 from tests.server.peer import TIMEOUT
 from tests.server.storage.conformance.stores import PostgresStore, SqliteStore, Store
 
@@ -38,7 +39,7 @@ ENTRIES: list[Entry] = [OPENED, Hosted(0), Freed(1), Hosted(1)]
 NOT_PLAYED = ArchivedGame("", played=False)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=rest_slow("sqlite", "postgresql"))
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     if request.param == "sqlite":
         return SqliteStore(tmp_path)

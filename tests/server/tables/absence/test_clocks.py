@@ -514,6 +514,7 @@ async def test_a_bot_that_thinks_delays_no_other_table(tmp_path: Path) -> None:
             await host.news()
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_killed_leaves_no_process() -> None:
     async with (
         serving("--memory", "--bots-cpu", "2") as server,

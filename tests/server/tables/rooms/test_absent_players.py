@@ -463,7 +463,7 @@ votes = st.tuples(st.sampled_from(["agrees on", "no longer agrees on"]), seat_nu
 steps = st.lists(visits | votes, max_size=30)
 
 
-@examples(30)
+@examples(10)
 @given(steps, st.sets(seat_numbers))
 def test_any_sequence_of_absences_and_votes(
     steps: list[tuple[str, int, int] | tuple[str, int]], programs: set[int]
