@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 from msgspec.structs import replace
 
-from engine.pieces import Seat
+from engine.pieces import People, Seat
 from protocol import messages as m
 from protocol.absence import ByBot, ByVote, GameClock, MoveClock
 from protocol.settings import Switches
@@ -58,6 +58,7 @@ def tapped(seat: int | None, *traffic: tuple[float, Any]) -> Wiretap:
             own = None if seat is None else Seat(seat)
             tap.asked.append(TappedMessage(message, len(tap.heard), time, CODE, own))
         else:
+            seat = message.seat if isinstance(message, m.Reseated) else seat
             tap.heard.append(Heard(CODE, None if seat is None else Seat(seat), b"", message, time, 0))
     return tap
 
@@ -153,9 +154,27 @@ def test_a_clock_that_stands_in_a_pause_shows_the_same_after_it(left: int, *, wr
     assert bool(verdict.different) == wrong
 
 
-@pytest.mark.parametrize(("left", "wrong"), [(37_000, False), (40_000, True)])
-def test_a_turn_does_not_begin_again_for_who_comes_back(left: int, *, wrong: bool) -> None:
-    left_at = tapped(0, (0.0, PLAYING), (1.0, placed(6, 0, 1, 40_000)), (4.0, PLAYING))
+def test_a_clock_that_is_up_stands_until_the_stand_in_moves() -> None:
+    """And is given more time as any other."""
+    seats = [replace(each, clock=None) for each in SEATS]
+    state, asks = replace(PLAYING, absence=MoveClock(5), seats=seats), m.Ask(7, "more-time", on=True)
+    after, again = replace(state, asked=GRANTED), m.Events(7, [], 1, clock=5_000)
+    turn = placed(6, 0, 1, 5_000)
+    tap = tapped(0, (0.0, state), (1.0, turn), (6.4, asks), (6.4, after), (6.4, again), (6.4, m.Done(7)))
+    verdict = Verdict()
+    assert check_steps(CODE, [tap], verdict) == 1
+    assert not verdict
+
+
+@pytest.mark.parametrize(
+    ("last", "left", "wrong"),
+    [(PLAYING, 37_000, False), (PLAYING, 40_000, True), (m.Online([]), 40_000, False)],
+    ids=["it went on", "it began again", "the table was in the archive"],
+)
+def test_a_turn_does_not_begin_again_for_who_comes_back(
+    last: m.ServerMessage, left: int, *, wrong: bool
+) -> None:
+    left_at = tapped(0, (0.0, PLAYING), (1.0, placed(6, 0, 1, 40_000)), (4.0, last))
     hands = [{"Em": 1}, {"Sm": 1}]
     shown = m.Snapshot(6, "placing", {"hands": hands}, [None] * 7, {}, [], turn=1, clock=left)
     comes = tapped(0, (9.0, m.Seated(1, CODE, 0)), (9.0, PLAYING), (9.0, shown))
@@ -306,6 +325,19 @@ def test_a_request_is_refused_for_a_reason(
     verdict = Verdict()
     assert check_granted(CODE, [tap], verdict) == 1
     assert bool(verdict) == wrong
+
+
+def test_another_has_chosen_a_people_whatever_seat_the_sender_had() -> None:
+    gathering = replace(PLAYING, stage="gathering")
+    chosen = with_seat(1, gathering, people="E", chosen=True)
+    refused = m.Refused("people-taken", "No.", 1)
+    wish = m.ChoosePeople(1, People("E"))
+    given = (1.0, m.Reseated(0)), (1.0, chosen)
+    verdict = Verdict()
+    assert check_granted(
+        CODE, [tapped(1, (0.0, gathering), (0.5, wish), *given, (1.0, refused), (2.0, chosen))], verdict
+    )
+    assert not verdict
 
 
 def test_only_who_plays_is_drawn_for_an_evening_and_who_does_not_come_pauses() -> None:
