@@ -81,7 +81,8 @@ class _Sitting:
             self._unready, self._without_bot = set(), set()
         if isinstance(entry, e.Hosted):
             if self._before is None or (moved := _moved(self._before, model)) is None:
-                if self._before is None or self._before.host != entry.seat:
+                # Whoever was to be host has come meanwhile.
+                if self._before is None or entry.seat not in {self._before.host, self._before.chosen_host}:
                     yield from _wrong_host(entry.seat, model)
             else:
                 yield from _wrong_exchange(self._before, moved, entry, after)
