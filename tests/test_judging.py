@@ -128,6 +128,7 @@ GRANTED = m.Asked("more-time", [0, 1, 2], granted=True)
         (40_000, None, True),
         (34_000, None, True),
         (45_000, GRANTED, False),
+        (45_000, None, False),  # the next state came after a move
         (41_000, GRANTED, True),
     ],
 )

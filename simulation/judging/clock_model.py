@@ -12,7 +12,7 @@ from typing import Final
 from protocol import messages as m
 from protocol.absence import GameClock, LongClock, MoveClock
 from simulation.verdict import Finding, Verdict
-from simulation.wiretap import Heard, Wiretap
+from simulation.wiretap import Heard, TappedMessage, Wiretap
 
 _DRIFT: Final = 0.005  # more than a server's clock is ever fast or slow
 _ROUNDING: Final = 5  # milliseconds
@@ -90,7 +90,7 @@ def check_steps(table: str, taps: Sequence[Wiretap], verdict: Verdict) -> int:
     for at, now in enumerate(shown):
         if not now.comes and (last := before.get(now.tap.number)) is not None and last.turn == now.turn:
             compared += 1
-            _compare(table, last, now, asked.get(now.time, last.time - _AROUND), verdict)
+            _compare(table, last, now, asked.get(now.time), verdict)
         for last in shown[:at] if now.comes else ():
             if (last.life, last.turn) != (now.life, now.turn) or not last.left:
                 continue
@@ -164,21 +164,21 @@ def _interrupts(state: m.TableState) -> bool:
     return granted or on_holiday or state.paused is not None or state.turn_limit is not None
 
 
-def _asked_by_answers(table: str, taps: Iterable[Wiretap]) -> dict[float, float]:
-    """Return when what stops or changes clocks was asked for, by when it was done.
+def _asked_by_answers(table: str, taps: Iterable[Wiretap]) -> dict[float, TappedMessage]:
+    """Return the requests for what stops or changes clocks by when they were done.
 
     It is stored in between, and no clock is charged for that.
     """
-    found: dict[float, float] = {}
+    found: dict[float, TappedMessage] = {}
     for tap in taps:
         done = {heard.message.id: heard.time for heard in tap.heard if isinstance(heard.message, m.Done)}
         for asked in tap.asked_at(table):
             if isinstance(asked.message, m.Ask | m.AskPause | m.ChangeSetting | m.TakeHoliday):
-                found[done.get(asked.message.id, 0.0)] = asked.time
+                found[done.get(asked.message.id, 0.0)] = asked
     return found
 
 
-def _compare(table: str, last: _Shown, now: _Shown, asked: float, verdict: Verdict) -> None:
+def _compare(table: str, last: _Shown, now: _Shown, asked: TappedMessage | None, verdict: Verdict) -> None:
     """Judge what two messages show of one turn, the latter after something was `asked` for.
 
     The table's state is told just before what has become of the turn with it.
@@ -192,9 +192,12 @@ def _compare(table: str, last: _Shown, now: _Shown, asked: float, verdict: Verdi
     # Time may be given to a clock that is up, while the stand-in thinks.
     ran = 0.0 if first.paused is not None else min(1000 * (now.time - last.time), last.left)
     given = [0]
-    # That it was given need not be told: states are told late, and then somebody may have asked again.
-    asking = (each for each in known if each.asked is not None and each.asked.what == "more-time")
-    if (after := next(asking, None)) is not None:
+    # That it was given need not be told: before the next state, somebody may have asked again, or moved.
+    asking = [each for each in known if each.asked is not None and each.asked.what == "more-time"]
+    if asked is not None and isinstance(asked.message, m.Ask) and asked.message.what == "more-time":
+        asking.append(known[-1])
+    if asking:
+        after = asking[0]
         policy = after.long_clock or after.absence
         if len({each.long_clock or each.absence for each in known}) > 1:
             return
@@ -205,7 +208,7 @@ def _compare(table: str, last: _Shown, now: _Shown, asked: float, verdict: Verdi
             return  # another clock than the one that was chosen, which waits for the next round
         given.append(_more_time(policy))
     gone = last.left - now.left
-    least = min(ran, 1000 * (asked - last.time))
+    least = min(ran, 1000 * (-_AROUND if asked is None else asked.time - last.time))
     slack = _TOLERANCE + _DRIFT * ran
     if not any(least - slack <= gone + more <= ran + slack for more in given):
         text = f"the clock of {now.turn} went from {last.left} ms to {now.left} ms in {ran:.0f} ms"
