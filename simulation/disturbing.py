@@ -25,6 +25,8 @@ _SAID_ABOUT_THE_DISK: Final = re.compile(
     r"not stored|stored again|not archived|not removed|can(not)? be cleared|cannot be written"
     r"|(WARNING|ERROR) [^:]*record|commit list lacked"
 )
+# A checkpoint is made after so many entries, whenever that is.
+_SAID_AT_LAST: Final = re.compile("the journal's log can be cleared again")
 # The commit list is not synced with each commit, and the journal is.
 _SAID_AFTER_A_POWER_CUT: Final = re.compile("the commit list lacked the last commits")
 _AFTERWARDS: Final = 60.0  # seconds in which a server may still log what a fault has done
@@ -69,7 +71,10 @@ class Excuses:
     def explain(self, server: str, line: LogLine) -> bool:
         """Return whether a server may have logged a line."""
         return any(
-            each.server == server and each.since <= line.at <= each.until and each.said.search(line.text)
+            each.server == server
+            and each.since <= line.at
+            and (line.at <= each.until or _SAID_AT_LAST.search(line.text))
+            and each.said.search(line.text)
             for each in self._excuses
         )
 
