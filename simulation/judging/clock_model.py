@@ -194,7 +194,12 @@ def _compare(table: str, last: _Shown, now: _Shown, asked: TappedMessage | None,
     given = [0]
     # That it was given need not be told: before the next state, somebody may have asked again, or moved.
     asking = [each for each in known if each.asked is not None and each.asked.what == "more-time"]
-    if asked is not None and isinstance(asked.message, m.Ask) and asked.message.what == "more-time":
+    if (
+        asked is not None
+        and isinstance(wish := asked.message, m.Ask)
+        and wish.on
+        and wish.what == "more-time"
+    ):
         asking.append(known[-1])
     if asking:
         after = asking[0]
