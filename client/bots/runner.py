@@ -268,8 +268,8 @@ class _Bot:
                 raise transport.ConnectFailed(describe_refusal(update.refused), final=True)
             if model.view is not None and model.view.result is not None:
                 # The brain learns from the end of a game for the next one with the same players.
-                view = snapshot(model.view, model.view.eyes)
-                self._choose = await asyncio.to_thread(brain_after, self._brain.name, self._choose, view)
+                after = asyncio.to_thread(brain_after, self._brain.name, self._choose, self._seen())
+                self._choose = await after
                 self._known = self._names()
                 return model.view.result
             if model.state is not None and model.state.ended:
@@ -281,14 +281,21 @@ class _Bot:
                     if refusal.code not in _NOT_TO_BE_STARTED:
                         raise  # else somebody left or was quicker, as the table's next state shows
             if model.legal is not None:
-                seen_at = model.seq
-                due = _now() + self._pause()
-                command = await self._choose_command()
-                # How long it thought tells nothing, even if it thought for longer than its pace.
-                await asyncio.sleep(left if (left := due - _now()) > 0 else self._pause())
-                if model.seq == seen_at:  # else it thought for longer than the table's clock
-                    await self._move(command)
+                await self._make_move()
         raise transport.ConnectFailed("The connection was closed.", final=True)
+
+    async def _make_move(self) -> None:
+        """Choose and move, unless the table's clock was up before."""
+        model, due = self.connection.model, _now() + self._pause()
+        await self._begin_game()
+        if model.legal is None:
+            return
+        seen_at = model.seq
+        command = await self._choose_command(model.legal)
+        # How long it thought tells nothing, even if it thought for longer than its pace.
+        await asyncio.sleep(left if (left := due - _now()) > 0 else self._pause())
+        if model.seq == seen_at:
+            await self._send_move(command)
 
     def _pause(self) -> float:
         view = self.connection.model.view
@@ -311,7 +318,7 @@ class _Bot:
                         return False
         return False
 
-    async def _move(self, command: Command) -> None:
+    async def _send_move(self, command: Command) -> None:
         """Make the move, unless it is too late, or the game is paused: what comes next will show that."""
         try:
             await self._ask_until_stored(partial(self.connection.ask, move_message(NEW, command)))
@@ -339,23 +346,29 @@ class _Bot:
         state = self.connection.model.state
         return [] if state is None else [line.name for line in state.seats]
 
-    async def _choose_command(self) -> Command:
-        model = self.connection.model
+    def _seen(self) -> View:
+        """Return a copy of what the seat sees, for a brain in a thread or a process.
+
+        A slow brain must not hold up its connection, which changes the view.
+        """
+        view = self.connection.model.view
+        assert view is not None  # noqa: S101 - a bot's brain is asked in a game
+        return snapshot(view, view.eyes)
+
+    async def _begin_game(self) -> None:
+        """Have the brain be that of the game under way, and of these players."""
         if self._known != self._names():  # what it has learned is of other players
             self._choose, self._known, self._begun = self._brain.choose, self._names(), False
-        assert model.view is not None  # noqa: S101 - legal moves come with a game
-        assert model.legal is not None  # noqa: S101
-        # In a thread or a process, and on a copy: a slow brain must not hold up its connection.
         if not self._begun:
-            view = snapshot(model.view, model.view.eyes)
-            self._choose = await asyncio.to_thread(brain_in_game, self._brain.name, self._choose, view)
-            self._begun = True
-        view = snapshot(model.view, model.view.eyes)
-        choose = self._choose
+            begun = asyncio.to_thread(brain_in_game, self._brain.name, self._choose, self._seen())
+            self._choose, self._begun = await begun, True
+
+    async def _choose_command(self, legal: Legal) -> Command:
+        view, choose = self._seen(), self._choose
         try:
             if isinstance(choose, SearchBrain):
-                return await search_move(choose, view, model.legal, self._rng, self._options.cores)
-            returned = await asyncio.to_thread(choose, view, model.legal, self._rng)
+                return await search_move(choose, view, legal, self._rng, self._options.cores)
+            returned = await asyncio.to_thread(choose, view, legal, self._rng)
         except ProcessesLost as error:
             text = _("The brain {name} failed: {error}.")
             raise BrainFailed(text.format(name=self._brain.name, error=error)) from error

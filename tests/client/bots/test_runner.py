@@ -79,6 +79,30 @@ async def test_a_brain_that_is_slower_than_the_clock(monkeypatch: pytest.MonkeyP
         assert "Game 1: slow-1" in out
 
 
+async def test_a_brain_that_begins_more_slowly_than_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not asked for the move that the stand-in has made by then."""
+    loop, clock, others_turn = asyncio.get_running_loop(), ManualClock(), threading.Event()
+
+    class SlowToBegin:
+        def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
+            return at_random(view, legal, rng)
+
+        def game_begins(self, _view: View) -> None:
+            loop.call_soon_threadsafe(clock.advance, 5.0)
+            assert others_turn.wait(TIMEOUT)
+
+    def other(view: View, legal: Legal, rng: random.Random) -> Command:
+        others_turn.set()
+        return at_random(view, legal, rng)
+
+    monkeypatch.setattr(brains, "BRAINS", {"slow": SlowToBegin(), "other": other})
+    async with running(Config(limits=Limits(stand_in_seconds=0.0), timers=lambda: clock)) as server:
+        own = {"starting": Seat(0), "random_layout": True, "absence": MoveClock(5)}
+        chosen = options(server, seats=2, brains=("slow", "other"), **own)
+        code, _, errors = await run_to_the_end(chosen)
+        assert (code, errors) == (0, "")
+
+
 @pytest.mark.slow
 async def test_bots_wait_for_a_journal_that_is_expected_back() -> None:
     """Whatever they ask for in the meantime, they ask for again; what needs the host ends them."""
