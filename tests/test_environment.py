@@ -277,6 +277,7 @@ pytestmark = [
 EACH = 50  # cycles: more than a game has
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_pettingzoos_api_and_seed_tests_pass(players: int) -> None:
     """By the registered id, as PettingZoo's users make environments.

@@ -221,6 +221,7 @@ async def test_a_bot_follows_its_table(guest: Command) -> None:
         assert tags_of_valid(second.from_server, SERVERS) > {"welcome", "seated"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", BOTS)
 async def test_the_host_ends_the_game(command: Command) -> None:
     async with memory_server() as server, connected(server.port) as person:
@@ -232,6 +233,7 @@ async def test_the_host_ends_the_game(command: Command) -> None:
             assert (await result_of(process)).endswith("The host has ended the game.\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", BOTS)
 async def test_what_a_bot_cannot_do_is_one_sentence(command: Command) -> None:
     async with memory_server() as server:
@@ -351,6 +353,7 @@ def test_the_documents_test_of_a_position_passes(monkeypatch: pytest.MonkeyPatch
     importlib.import_module("test_mybot").test_it_places_a_wolf_on_the_hill_that_is_worth_most()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("modules")
 async def test_the_first_brain_plays_on_a_server() -> None:
     """As the document's command has it: against random, with a result in the end."""

@@ -179,6 +179,7 @@ async def healthy(port: int) -> bool:
         return await process.wait() == 0
 
 
+@pytest.mark.slow
 async def test_the_health_check_tells_whether_there_is_a_server() -> None:
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
         nobody = taken.getsockname()[1]

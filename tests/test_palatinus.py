@@ -221,6 +221,7 @@ def test_a_mistake_of_ours_is_told_in_one_line(run: Run, monkeypatch: pytest.Mon
         assert re.match(rf"palatinus: Palatinus failed in {place}: JSONDecodeError: .* report", told_last)
 
 
+@pytest.mark.slow
 def test_without_its_packages_it_says_how_to_get_them(tmp_path: Path) -> None:
     """Python's own, run where nothing is installed; scoring needs nothing else."""
     bare = [sys.executable, "-I", "-S", "-c", _RUN_BARE]
@@ -278,6 +279,7 @@ def every_command() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_old_names_do_the_same_and_the_overview_has_the_new_ones(run: Run) -> None:
     overview = run("--help")[0]
     for name in ("show", "replay", "export", "analyse", "check"):

@@ -21,6 +21,7 @@ from simulation.wiretap import Heard, TappedMessage, Wiretap
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the simulation needs Linux")
 
 
+@pytest.mark.slow
 def test_each_probe_has_a_name_of_its_own() -> None:
     names = Counter(all_probes())
     assert len(names) > 100

@@ -198,6 +198,7 @@ def test_programs_in_two_languages_play_a_brain(run: Run, tmp_path: Path) -> Non
     assert run(*words)[0].startswith("3 of 3 games")
 
 
+@pytest.mark.slow
 def test_a_program_that_fails_loses_with_its_last_words(run: Run, caplog: pytest.LogCaptureFixture) -> None:
     hasty = f"hasty={shlex.join([sys.executable, '-c', 'import sys; raise KeyError(sys.argv[2])'])}"
     words = ("arena", f"{hasty} {{server}} {{table}}x", "random", "--games", "2", "--json")
@@ -210,6 +211,7 @@ def test_a_program_that_fails_loses_with_its_last_words(run: Run, caplog: pytest
     assert "asyncio" not in {record.name for record in caplog.records}  # it logs what nobody has looked at
 
 
+@pytest.mark.slow
 def test_a_program_gets_no_passwords_and_not_all_memory(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be a stranger's, and shows what it has with its last words."""
     for name in ("PALATINUS_PASSWORD", "PALATINUS_SMTP_PASSWORD", "AWS_SECRET_ACCESS_KEY"):

@@ -108,6 +108,7 @@ def test_draws_never_change() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_documented_program_comes_to_the_same(tmp_path: Path) -> None:
     """docs/fairness.md is enough to check a record: its program knows nothing of this one."""
     of_round = Game.new(GameOptions(4, random_layout=True), SharedChance(Bytes32("5e" * 32), [OF_ROUND] * 4))

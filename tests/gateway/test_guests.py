@@ -59,6 +59,7 @@ async def begin_game(guest: Visitor, words: tuple[str, str, str, str] = ENGLISH)
     await guest.until(*playing)
 
 
+@pytest.mark.slow
 async def test_a_closed_window_keeps_the_seat_for_the_key(tmp_path: Path) -> None:
     key = new_key()
     async with house(tmp_path) as here:
@@ -73,6 +74,7 @@ async def test_a_closed_window_keeps_the_seat_for_the_key(tmp_path: Path) -> Non
             await guest.until("You are back in your seat", "TILE")
 
 
+@pytest.mark.slow
 async def test_without_a_key_a_word_brings_the_seat_back(tmp_path: Path) -> None:
     async with house(tmp_path) as here:
         async with visiting(here.port, size=(120, 40)) as guest:
@@ -239,6 +241,7 @@ async def test_the_password_is_asked_for_in_the_terminal(tmp_path: Path) -> None
         assert await guest.ended() == 1
 
 
+@pytest.mark.slow
 async def test_a_second_window_takes_over_and_the_first_is_told(tmp_path: Path) -> None:
     key = new_key()
     async with house(tmp_path) as here, visiting(here.port, key=key) as first:

@@ -29,7 +29,16 @@ from protocol.events import (
     view_of,
 )
 from protocol.messages import Events, Snapshot
-from tests.games import MOST_COMMANDS, all_eyes, examples, finished_games, games, played, taken_back
+from tests.games import (
+    MOST_COMMANDS,
+    all_eyes,
+    examples,
+    finished_games,
+    games,
+    played,
+    rest_slow,
+    taken_back,
+)
 from tests.protocol.messages import FROM_CLIENT, FROM_SERVER, anything, messages_of, texts
 
 
@@ -232,7 +241,7 @@ def test_what_a_server_may_send_is_valid(message: messages.ServerMessage) -> Non
     assert SERVERS.is_valid(content), content
 
 
-@pytest.mark.parametrize("commands", [3, 12, MOST_COMMANDS])
+@pytest.mark.parametrize("commands", rest_slow(12, 3, MOST_COMMANDS))
 def test_what_a_server_sends_of_a_game_is_valid(commands: int) -> None:
     """To players and to spectators, however the tiles are laid, and when moves are taken back."""
     frames = []

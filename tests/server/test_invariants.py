@@ -19,7 +19,7 @@ from tests.server.playing import check_views, peer_on_turn, table_of
 from tests.server.storage.test_journal import resumed, table_facts
 
 
-@some_scripts("vote", "random-layout")
+@some_scripts("vote")
 async def test_folds_are_snapshots_and_rebuilt_servers_the_same(script: Script, tmp_path: Path) -> None:
     """At every turn, a client's fold equals a snapshot and shows exactly what its seat may know.
 

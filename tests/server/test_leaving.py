@@ -154,6 +154,7 @@ async def test_clients_follow_without_a_pause(database: str) -> None:
         await eventually(lambda: len(stays.server.lobby.tables[code].audience.seated) == 2)
 
 
+@pytest.mark.slow
 async def test_clients_are_sent_on_over_tls(database: str, tmp_path: Path) -> None:
     """They trust the next server's certificate for the same reason, and never leave TLS."""
     authority, chain = trustme.CA(), tmp_path / "chain.pem"

@@ -39,7 +39,7 @@ from engine.scoring import Board, scored
 from engine.terrain import FARMER, Occupant
 from engine.view import Phase, View, eyes_of
 from tests.client.bots.test_search import possible_worlds, search_processes
-from tests.games import examples, games, played, rest_slow
+from tests.games import examples, games, played
 from tests.server.peer import eventually
 
 EFFORT = Effort(simulations=20, seed=3)
@@ -169,6 +169,7 @@ def test_advice_is_clearly_worse_in_few_worlds(gains: list[float], *, advised: b
     assert holds(gains) is advised
 
 
+@pytest.mark.slow
 def test_the_last_move_is_judged_exactly() -> None:
     """With everything open it wins or not; so each that does not is advised against, and no other."""
     game = played(GameOptions(2, random_layout=True), seed=0, commands=31)
@@ -187,7 +188,8 @@ def test_the_last_move_is_judged_exactly() -> None:
             assert better(game.view, found.move, 20, "seed") is None
 
 
-@pytest.mark.parametrize("seed", rest_slow(7, 1, 19, 32))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [7, 1, 19, 32])
 def test_a_condition_names_a_wolf_that_matters(seed: int) -> None:
     """Over all that may be hidden, the move gains more if that wolf is of the kind that is named."""
     game = played(GameOptions(2, random_layout=True), seed, commands=31)
@@ -212,7 +214,8 @@ def test_a_condition_names_a_wolf_that_matters(seed: int) -> None:
     assert without < with_it
 
 
-@pytest.mark.parametrize("seed", rest_slow(7, 19, 32))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [7, 19, 32])
 def test_the_reasons_of_a_last_move_come_from_all_worlds(seed: int) -> None:
     """They are true about as often as the worlds are likely, not as often as in a few of them."""
     game = played(GameOptions(2, random_layout=True), seed, commands=31)
@@ -305,6 +308,7 @@ def times_true(reason: Contest | Captives, own: View, board: Sequence[Occupant],
     )
 
 
+@pytest.mark.slow
 def test_what_nobody_could_know_is_named() -> None:
     """A move was right as its player saw the game, and lost it because of a wolf of the other kind."""
     game = played(GameOptions(2, random_layout=True), seed=0, commands=25)

@@ -277,6 +277,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pat
 BRAINY = Schedule(("random", "brainy:choose"), 2, 1, seed=1)
 
 
+@pytest.mark.slow
 async def test_a_game_whose_process_ends_is_played_again(module: Callable[..., Path]) -> None:
     mark = module("if not MARK.exists():\n    MARK.touch()\n    os.kill(os.getpid(), 9)")
     lost: list[int] = []
@@ -416,6 +417,7 @@ learner = Learner(0)
 """
 
 
+@pytest.mark.slow
 async def test_a_failure_in_a_series_ends_its_game_alone(module: Callable[..., Path]) -> None:
     module("", LEARNER.replace("return next(", "return self.games != 1 and next("))
     outcomes = await all_played(LEARNING)

@@ -127,7 +127,9 @@ async def test_bots_wait_for_a_journal_that_is_expected_back() -> None:
         assert all(count > 2 for count in failures.values())
 
 
-@pytest.mark.parametrize(("players", "starting"), [(2, None), (5, Seat(2))])
+@pytest.mark.parametrize(
+    ("players", "starting"), [(2, None), pytest.param(5, Seat(2), marks=pytest.mark.slow)]
+)
 async def test_bots_alone(players: int, starting: Seat | None, tmp_path: Path) -> None:
     """Each game is played at a new table, and its result is printed; bots choose who starts there (R3.1)."""
     async with running(Config(records=tmp_path)) as server:
@@ -145,6 +147,7 @@ async def test_bots_alone(players: int, starting: Seat | None, tmp_path: Path) -
     assert ["\nstarts 2 chosen" in record for record in records] == [starting is not None] * 2
 
 
+@pytest.mark.slow
 async def test_results_for_programs() -> None:
     async with running(Config(seed=1)) as server:
         code, out, errors = await run_to_the_end(options(server, seats=2, games=2, as_json=True))
@@ -178,6 +181,7 @@ async def test_the_same_seed_plays_the_same_game() -> None:
     assert results[0] == results[1] != results[2]
 
 
+@pytest.mark.slow
 async def test_bots_join_a_table() -> None:
     async with running(Config()) as server:
         out = AwaitableOutput()
@@ -337,6 +341,7 @@ async def everybody_is_here(person: Connection) -> None:
             return
 
 
+@pytest.mark.slow
 async def test_bots_play_again_when_a_person_does() -> None:
     """They keep their seats, and leave once there is nobody who could ask for another game."""
     async with running(Config()) as server:
@@ -378,7 +383,9 @@ class Learner:
         return replace(self, number=self.number + 1)
 
 
-@pytest.mark.parametrize(("newcomer", "expected"), [(None, {0, 1}), ("bob", {0})])
+@pytest.mark.parametrize(
+    ("newcomer", "expected"), [("bob", {0}), pytest.param(None, {0, 1}, marks=pytest.mark.slow)]
+)
 async def test_bots_learn_from_a_game_for_the_next_one_with_the_same_players(
     monkeypatch: pytest.MonkeyPatch, newcomer: str | None, expected: set[int]
 ) -> None:
@@ -419,6 +426,7 @@ async def test_bots_learn_from_a_game_for_the_next_one_with_the_same_players(
     assert learner.seen == expected
 
 
+@pytest.mark.slow
 async def test_bots_begin_anew_at_each_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Players of the same names there may be others."""
     numbers: list[int] = []
@@ -445,6 +453,7 @@ class Keeper:
         return replace(self, numbers=[])
 
 
+@pytest.mark.slow
 async def test_a_bot_keeps_things_within_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers: list[int] = []
     monkeypatch.setattr(brains, "BRAINS", {"keeper": Keeper(numbers.append)})
@@ -454,6 +463,7 @@ async def test_a_bot_keeps_things_within_a_game(monkeypatch: pytest.MonkeyPatch)
     assert numbers == [*range(max(numbers) + 1)] * 2
 
 
+@pytest.mark.slow
 async def test_a_game_goes_on_after_its_bots_ended_with_the_server(tmp_path: Path) -> None:
     """When it is hosted again, the server's own bots play it to the end."""
     config = Config(data=tmp_path, limits=Limits(stand_in_seconds=0.0))
@@ -503,6 +513,7 @@ async def test_a_brain_in_the_current_folder_does_not_hide_libraries(tmp_path: P
     assert b"mybot" in out
 
 
+@pytest.mark.slow
 async def test_at_a_human_pace_no_move_comes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every move of a game takes at least as long as is drawn for it."""
     monkeypatch.setattr(runner, "seconds_to_move", lambda _view, _rng: 0.005)

@@ -42,7 +42,7 @@ from engine.redaction import snapshot
 from engine.scoring import Board, scored
 from engine.terrain import EMPTY, FARMER, NUMBERS, POINT, occupant
 from engine.view import SPECTATOR, Phase, View, eyes_of
-from tests.games import begun, examples, game_options, games, played, seeds, some_command
+from tests.games import begun, examples, game_options, games, played, rest_slow, seeds, some_command
 from tests.server.peer import eventually
 
 ROOT = Path(__file__).parents[3]
@@ -154,7 +154,7 @@ def test_the_same_seed_and_number_lead_to_the_same_search(game: Game, seed: int)
     assert brain.visits(view, seed) == brain.visits(view, seed)
 
 
-@pytest.mark.parametrize("players", DEALS)
+@pytest.mark.parametrize("players", rest_slow(*DEALS))
 def test_a_search_makes_as_many_simulations_as_it_is_told(players: int) -> None:
     """Fewer only when the time is up; most of them go on with a shortlisted move."""
     view, _ = placing(players)
@@ -188,6 +188,7 @@ def first_moves(games: int, *, keeping: bool) -> list[list[Command]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_search_begins_with_the_last_of_its_own_game() -> None:
     """So it chooses otherwise than without; what it plays in between makes no difference."""
     [alone] = first_moves(1, keeping=True)
@@ -286,6 +287,7 @@ async def test_a_cancelled_search_leaves_no_process(started: bool) -> None:
     await eventually(lambda: not search_processes())
 
 
+@pytest.mark.slow
 async def test_a_search_fails_if_its_processes_die_again_and_again() -> None:
     view, legal = placing(4)
     search = asyncio.create_task(search_move(ENDLESS, view, legal, random.Random(1), cores=2))
@@ -519,7 +521,7 @@ def possible_worlds(view: View) -> Iterator[tuple[int, dict[Field, Piece]]]:
         yield ways, pieces
 
 
-@pytest.mark.parametrize("players", DEALS)
+@pytest.mark.parametrize("players", rest_slow(*DEALS))
 def test_the_last_placement_is_weighed_over_all_that_may_be_hidden(players: int) -> None:
     """R3.5, R4.2: without inference every dealt wolf piece is as likely; a move is worth the mean."""
     _, legal, view = ending(players, 1, seed=1)
@@ -564,6 +566,7 @@ def test_an_ending_begins_when_nobody_has_two_pieces(players: int) -> None:
     assert Ending(view, worlds).boards == len(legal.fields) * worlds.count
 
 
+@pytest.mark.slow
 def test_a_brain_plays_an_ending_exactly_if_it_may_try_enough_boards() -> None:
     """It counts boards as simulations; with fewer, or if the time is up, it samples."""
     _, _, view = ending(2, 1, seed=1)

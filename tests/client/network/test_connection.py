@@ -43,6 +43,7 @@ from tests.client.scripted import (
     queued_updates,
     scripted,
 )
+from tests.games import rest_slow
 
 
 async def test_answers_match_their_requests() -> None:
@@ -235,7 +236,7 @@ async def test_a_slow_reader_of_updates_gets_a_refresh() -> None:
         assert updates[-1] == HeardRemark(Seat(1), str(many - 1))
 
 
-@pytest.mark.parametrize("breaks", [0.0, 0.5])
+@pytest.mark.parametrize("breaks", rest_slow(0.5, 0.0))
 async def test_a_game_on_a_real_server(breaks: float) -> None:
     async with (
         running(Config(seed=1)) as server,

@@ -125,7 +125,9 @@ async def test_who_comes_too_late_opens_another_table(keys: keyboard.Keyboard) -
         assert await run(Player("Ann", suggest_move), Destination(url), Stay(requests.Join("KXQT"))) == 0
 
 
-@pytest.mark.parametrize(("code", "left"), [("bad-token", 0), ("no-such-table", 1)])
+@pytest.mark.parametrize(
+    ("code", "left"), [("bad-token", 0), pytest.param("no-such-table", 1, marks=pytest.mark.slow)]
+)
 async def test_a_table_that_is_gone_after_a_lost_connection_leads_to_the_lobby(
     keys: keyboard.Keyboard, tmp_path: Path, code: str, left: int
 ) -> None:

@@ -136,6 +136,7 @@ def test_every_word_of_the_start_screen_and_the_lessons_is_translated() -> None:
         assert not untranslated(seen.screen_of(course.ui, course.model))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_about_a_record_is_translated() -> None:
     recording = Recording.of(played(GameOptions(3), 11).events, dict(enumerate(seen.NAMES)))

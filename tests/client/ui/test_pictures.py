@@ -42,6 +42,7 @@ def game() -> str:
     return as_animation(recording, recording.end, SPECTATOR)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "draw"), [("screen", screen), ("board", board), ("game", game)])
 def test_a_picture_is_up_to_date(name: str, draw: Callable[[], str]) -> None:
     """It is a document of its own, of a moderate size, and a guide shows it."""

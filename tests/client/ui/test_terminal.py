@@ -478,7 +478,7 @@ _SHOWS_ASCII = "from client.ui.terminal.device import own_device; print(own_devi
 @pytest.mark.parametrize(
     ("locale", "ascii_only"),
     [
-        ({"LANG": "C"}, True),  # in whose place Python puts C.UTF-8
+        pytest.param({"LANG": "C"}, True, marks=pytest.mark.slow),  # in whose place Python puts C.UTF-8
         pytest.param({"LANG": "en_GB.UTF-8", "LC_ALL": "POSIX"}, True, marks=pytest.mark.slow),
         ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, False),
         pytest.param({}, False, marks=pytest.mark.slow),

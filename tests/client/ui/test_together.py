@@ -30,6 +30,7 @@ from protocol.messages import Seen, Show, Shown
 from tests.client.scripted import TIMEOUT
 from tests.client.ui.analysed import analysis_of
 from tests.client.ui.seen import notice_of, screen_of, view_of
+from tests.games import rest_slow
 from tests.server.peer import Peer, next_state_where
 from tests.server.playing import game, memory_server, play_on, rematch
 
@@ -314,7 +315,7 @@ async def test_who_has_left_a_finished_game_comes_back_to_its_result(tmp_path: P
         assert ann.shown.model.seat == 0
 
 
-@pytest.mark.parametrize("place", ["lobby", "study"])
+@pytest.mark.parametrize("place", rest_slow("lobby", "study"))
 async def test_who_has_left_a_game_hears_that_the_others_play_again(tmp_path: Path, place: str) -> None:
     """Once, wherever they are; the seat with the others is kept, and the lobby lists it."""
     async with watching("Player 0", seats=tmp_path) as (ann,):

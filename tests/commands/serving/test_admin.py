@@ -243,6 +243,7 @@ async def stopped_with_three_games(data: Path) -> tuple[list[Peer], list[Peer], 
     return first, second, third
 
 
+@pytest.mark.slow
 async def test_damaged_tables_are_told_salvaged_restored_and_removed(data: Path, tmp_path: Path) -> None:
     """The others play on, and the players of the restored table come back to their seats."""
     (damaged, lost, whole) = await stopped_with_three_games(data)

@@ -370,6 +370,7 @@ async def told_of_database(
     return partial(asyncio.to_thread, run, "tables", "--database", database)
 
 
+@pytest.mark.slow
 async def test_damaged_tables_are_told_salvaged_and_restored(
     tables: Tables, told_of_database: Told, tmp_path: Path, database: str
 ) -> None:

@@ -162,7 +162,7 @@ def test_every_moment_of_a_game_can_be_drawn(game: Game) -> None:
     assert len(re.findall(r"[A-G][1-6]", parts["words"])) == 6 * laid
 
 
-@pytest.mark.parametrize("players", [2, 5])
+@pytest.mark.parametrize("players", rest_slow(5, 2))
 @pytest.mark.parametrize("language", rest_slow(*LANGUAGES))
 def test_a_television_tells_the_scoring_within_a_minute(players: int, language: str) -> None:
     """Each capture and each hill is one sentence; what each of the hill's pieces counts is on the board."""
@@ -221,7 +221,7 @@ def on_television(
     return PAGES.on_tv(language, OnTelevision(large, [drawn] * small, 0, [], shown))
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", rest_slow(*LANGUAGES))
 def test_a_television_has_a_place_for_all_that_it_is_sent(language: str) -> None:
     page = Elements(PAGES.tv(language, "http://attic:7733/"))
     ids = [attributes["id"] for _tag, attributes in page.found if "id" in attributes]

@@ -316,6 +316,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(television, "_SECONDS_FOR_STANDINGS", 2)
 
 
+@pytest.mark.slow
 async def test_the_game_that_ends_first_is_large_until_its_result_has_been_seen() -> None:
     async with (
         running(CONFIG) as server,
@@ -397,6 +398,7 @@ async def test_between_the_games_an_evening_shows_who_plays_next_and_the_standin
     assert "Standings" not in told  # nobody has played
 
 
+@pytest.mark.slow
 async def test_a_call_and_the_end_of_an_evening_interrupt_a_scoring() -> None:
     """Nobody in the room misses the next round because of an earlier game's result."""
     config = Config(

@@ -71,6 +71,7 @@ async def test_a_server_logs_which_other_one_has_asked_it(
     assert own.endswith('request="who node=*" result=done')
 
 
+@pytest.mark.slow
 async def test_the_host_of_one_server_sees_and_commands_all(database: str, tmp_path: Path) -> None:
     host = tmp_path / "first"
     async with (

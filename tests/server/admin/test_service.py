@@ -117,6 +117,7 @@ async def test_a_server_that_starts_on_a_backup_has_every_game_as_it_was(tmp_pat
     assert [path.name for path in restored.iterdir()] == [FILE_NAME]
 
 
+@pytest.mark.slow
 async def test_moves_are_stored_while_a_backup_runs(tmp_path: Path) -> None:
     """They neither fail nor begin it again, and the copy is of one moment, sound and whole."""
     async with administered(tmp_path) as server, game(server.port, 5) as peers:
@@ -209,6 +210,7 @@ def test_no_bytes_do_harm(content: bytes) -> None:
     assert "ok" in found or found["error"]["code"] in {"bad-request", "other-version"}
 
 
+@pytest.mark.slow
 async def test_a_thousand_connections_stop_neither_the_host_nor_the_game(tmp_path: Path) -> None:
     loop = asyncio.get_running_loop()
     async with administered(tmp_path) as server, game(server.port, 2) as peers:
@@ -252,6 +254,7 @@ async def test_whoever_stalls_in_a_request_is_cut(tmp_path: Path, monkeypatch: p
         await eventually(lambda: not being_served())
 
 
+@pytest.mark.slow
 async def test_whoever_stalls_in_an_answer_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And holds up nobody else until then."""
     request = b'{"v": 1, "ask": {"do": "status"}}\n'

@@ -4,6 +4,8 @@ import asyncio
 import random
 from pathlib import Path
 
+import pytest
+
 from protocol import messages, pages
 from protocol.admin import EveningPlan
 from protocol.codes import Code
@@ -73,6 +75,7 @@ async def test_an_evening_goes_to_the_server_that_takes_over(tmp_path: Path, dat
                 assert [each.games for each in over.people] == [2] * 4
 
 
+@pytest.mark.slow
 async def test_the_tables_of_an_evening_go_where_it_goes(tmp_path: Path, database: str) -> None:
     """In the middle of a round, whoever else could take them; its games are played to their ends there."""
     guests = [Guest(f"Guest {number}") for number in range(8)]

@@ -326,6 +326,7 @@ async def test_players_play_again_at_a_server_that_drains(database: str) -> None
 ANNA, BRUNO = PersonOnline("Anna"), PersonOnline("Bruno")
 
 
+@pytest.mark.slow
 async def test_people_see_each_other_and_talk_wherever_they_are(database: str) -> None:
     async with (
         cluster(database, "one", "two", timers=FastClock) as (one, two),

@@ -242,6 +242,7 @@ async def test_a_client_that_never_reads_is_dropped_and_delays_nobody() -> None:
                 await peer.receive()
 
 
+@pytest.mark.slow
 async def test_a_client_that_never_reads_does_not_delay_the_shutdown() -> None:
     clock = asyncio.get_running_loop().time
     async with contextlib.AsyncExitStack() as clients:

@@ -18,6 +18,7 @@ from server.storage.sqlite.checkpoints import checkpoint
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME, connect
 from server.storage.sqlite.open_files import OpenFiles
+from tests.games import rest_slow
 from tests.server.storage.conformance.stores import sqlite_journal
 from tests.server.storage.test_journal import stored_entries
 
@@ -66,6 +67,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "_SECONDS_BETWEEN_ATTEMPTS", 0.0)
 
 
+@pytest.mark.slow
 async def test_steady_play_keeps_the_log_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Although something is committed during every checkpoint."""
     loop = asyncio.get_running_loop()
@@ -93,6 +95,7 @@ async def test_steady_play_keeps_the_log_small(tmp_path: Path, monkeypatch: pyte
     assert await stored_entries(tmp_path) == {"ABCD": ENTRIES[:number]}
 
 
+@pytest.mark.slow
 async def test_steady_play_keeps_the_commit_list_short(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,7 +149,7 @@ async def test_a_checkpoint_comes_early_where_there_is_little_room(
         assert size(tmp_path, "-wal") <= 2 * 2**20
 
 
-@pytest.mark.parametrize("durable", ["normal", "full"])
+@pytest.mark.parametrize("durable", rest_slow("full", "normal"))
 async def test_a_log_that_fills_the_disk_is_freed(tmp_path: Path, durable: Durable) -> None:
     """No move is refused while there is room for it in the main file."""
     journal = SqliteJournal(tmp_path, durable)

@@ -44,6 +44,7 @@ from server.storage.postgresql.line import DatabaseLine
 from server.storage.postgresql.schema import _STEPS
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.cases import cases
+from tests.games import rest_slow
 from tests.postgresql import CARELESS, Cluster, DatabaseRelay
 from tests.server.peer import TIMEOUT, eventually, http_get
 from tests.server.playing import check_views, game, play_on, table_of
@@ -69,7 +70,7 @@ async def make_schema(database: str, version: int, *others: str) -> None:
         await PostgresStore(database).execute(statement)
 
 
-@pytest.mark.parametrize("version", range(1, JOURNAL_VERSION))
+@pytest.mark.parametrize("version", rest_slow(*range(1, JOURNAL_VERSION)))
 async def test_an_older_schema_is_brought_to_the_newest_version(database: str, version: int) -> None:
     await make_schema(database, version, "INSERT INTO game_table (code, place) VALUES ('ABCD', '!')")
     async with journal_at(database) as journal:

@@ -93,6 +93,7 @@ async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert not any(text in record.read_text() for text in secrets_of)
 
 
+@pytest.mark.slow
 async def test_a_countdown_continues_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However often the server restarts, the first round comes; people have time to return before it does."""
     guests, clock = [Guest(f"Guest {number}") for number in range(3)], clock_of_day(monkeypatch)
@@ -428,6 +429,7 @@ def test_evenings_in_rounds(part: int) -> None:
             here |= {next(ids) for _ in range(rng.choice((0, 0, 1, 2)))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", _PARTS)
 def test_evenings_in_free_order(part: int) -> None:
     for seed in range(part, _EVENINGS, len(_PARTS)):
@@ -472,7 +474,9 @@ def _play_in_free_order(rng: random.Random) -> None:
         )
 
 
-@pytest.mark.parametrize(("people", "rounds"), [(16, 3), (28, 4), (40, 5)])
+@pytest.mark.parametrize(
+    ("people", "rounds"), [(16, 3), (28, 4), pytest.param(40, 5, marks=pytest.mark.slow)]
+)
 def test_nobody_meets_again_while_the_others_are_new(people: int, rounds: int) -> None:
     for seed in range(10):
         played = list[list[int]]()

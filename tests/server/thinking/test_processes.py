@@ -23,7 +23,7 @@ from server.limits.rate_limits import RateLimiter
 from server.monitoring.failures import Tasks
 from server.thinking.messages import Question, Thought, pack_frame
 from server.thinking.processes import ThinkingFailed, ThinkingProcesses
-from tests.games import played, rest_slow
+from tests.games import played
 from tests.server.peer import TIMEOUT, eventually
 from tests.server.thinking.brains import Waiting, babbling, ending, hanging, steady
 
@@ -127,7 +127,8 @@ async def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
         assert (await thinking.ask(ask_in(GAME, steady), "a")).command
 
 
-@pytest.mark.parametrize("brain", rest_slow(ending, hanging, babbling))
+@pytest.mark.slow
+@pytest.mark.parametrize("brain", [ending, hanging, babbling])
 async def test_a_question_is_given_up_after_two_processes(brain: Choose) -> None:
     """None of them is left, and the next question is answered."""
     async with processes(seconds=0.3 if brain is hanging else TIMEOUT) as thinking:
@@ -138,6 +139,7 @@ async def test_a_question_is_given_up_after_two_processes(brain: Choose) -> None
             assert (await thinking.ask(ask_in(GAME, steady), "a")).command
 
 
+@pytest.mark.slow
 async def test_a_process_without_questions_ends_and_the_next_one_has_another() -> None:
     async with processes(idle_seconds=0.05) as thinking:
         await thinking.ask(ask_in(GAME, steady), "a")
@@ -145,6 +147,7 @@ async def test_a_process_without_questions_ends_and_the_next_one_has_another() -
         assert (await thinking.ask(ask_in(GAME, steady), "a")).command
 
 
+@pytest.mark.slow
 async def test_what_is_asked_just_as_a_process_has_been_idle_for_too_long_is_answered() -> None:
     """Its task has been woken up and has not run yet."""
     loop = asyncio.get_running_loop()

@@ -177,7 +177,9 @@ def test_talk_stays_above_the_log_until_it_is_read() -> None:
     assert "Indeed." in seen.screen_of(seen.after(ui, model, "T", "escape"), model, 120, 40)
 
 
-@pytest.mark.parametrize("page", ["gathering", "laying", "placing-two", "ended", "scoring-piece", "result"])
+@pytest.mark.parametrize(
+    "page", rest_slow("placing-two", "gathering", "laying", "ended", "scoring-piece", "result")
+)
 @pytest.mark.parametrize("language", rest_slow(*LANGUAGES))
 def test_a_sign_is_seen_at_its_seat_in_any_window(
     page: str, language: str, in_language: Callable[[str], None]
@@ -499,7 +501,7 @@ def test_small_windows() -> None:
     seen.assert_screen("small", "\n".join(texts))
 
 
-@pytest.mark.parametrize("size", [(79, 23), (40, 15), (20, 8)])
+@pytest.mark.parametrize("size", rest_slow((20, 8), (40, 15), (79, 23)))
 def test_a_small_window_follows_the_cursor(size: tuple[int, int]) -> None:
     """Every hex with the cursor is visible, and a click on it points at it."""
     ui, model = placing()
@@ -761,7 +763,7 @@ def test_too_small_a_window_says_so(width: int, height: int) -> None:
 
 
 @pytest.mark.parametrize("size", rest_slow((20, 8), (79, 24), (80, 10)))
-@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize("topic", rest_slow(*TOPICS))
 def test_pages_to_read_are_scrolled_in_a_small_window(topic: Act, size: tuple[int, int]) -> None:
     """Every word of every page is shown on the way to the end; back at the start, the first is again."""
     ui, model = placing()

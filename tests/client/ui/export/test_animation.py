@@ -68,6 +68,7 @@ def picture(recording: Recording, stop: int, eyes: Eyes, rows: int) -> list[str]
     return [told(part) for part in drawn.parts if len(part)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("viewer", rest_slow((3, eyes_of(Seat(0))), (2, ALL), (5, SPECTATOR)))
 def test_each_move_is_shown_as_its_picture_is(viewer: tuple[int, Eyes]) -> None:
     """To each viewer: no more is seen than in a picture, and nothing but the end where nothing may move."""

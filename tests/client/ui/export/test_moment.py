@@ -40,6 +40,7 @@ def with_other_wolf_kind(event: SeenEvent) -> SeenEvent:
     return replace(event, piece=Piece.of(event.piece.people, kind, wolf=True))
 
 
+@pytest.mark.slow
 @given(games())
 def test_every_moment_can_be_exported(game: Game) -> None:
     recording = Recording.of(game.events, {})

@@ -492,6 +492,7 @@ async def test_a_bot_whose_brain_fails_still_moves(brain: Choose, caplog: pytest
     assert not re.search(r"[A-Z][mfs]\*?", describe(told[0]).partition(":")[2])
 
 
+@pytest.mark.slow
 async def test_a_bot_whose_process_is_lost_moves_all_the_same() -> None:
     async with (
         served_in_processes(hanging, bots_seconds=0.6) as server,

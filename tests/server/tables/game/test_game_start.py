@@ -22,6 +22,7 @@ from server.config import Config, Limits
 from server.monitoring.logs import describe
 from server.storage.entries import EndedByHost
 from server.tables.game.game_start import SHARE_SECONDS
+from tests.games import rest_slow
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_connected, connected, eventually, http_get
 from tests.server.playing import changed, happen, memory_server, play_on, rearranged, table_of
@@ -340,7 +341,7 @@ async def test_a_server_that_restarts_goes_on_with_the_same_draws(tmp_path: Path
     assert (sources.draws, sources.seed, sources.mismatch) == (draws, seed, None)
 
 
-@pytest.mark.parametrize("ended", [False, True])
+@pytest.mark.parametrize("ended", rest_slow(False, True))
 async def test_the_seed_leaves_the_server_only_with_the_result(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, *, ended: bool
 ) -> None:

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from ipaddress import ip_network
 from typing import Any
 
+import pytest
+
 from protocol.limits import PEOPLE_LISTED, REMARKS_REPEATED
 from protocol.messages import (
     EnterLobby,
@@ -321,6 +323,7 @@ async def test_a_running_server_can_begin_to_do_without() -> None:
         assert [each.text for each in await heard(bruno, 1)] == ["hello"]
 
 
+@pytest.mark.slow
 async def test_a_crowd_that_comes_at_once_is_told_in_rounds() -> None:
     """Each is sent one list on coming and at most one in each round; the list is bounded, with a count."""
     many = PEOPLE_LISTED + 20
@@ -336,6 +339,7 @@ async def test_a_crowd_that_comes_at_once_is_told_in_rounds() -> None:
             assert len(lists(peer)) <= 3, "on coming, in the round that ran then, and in the next"
 
 
+@pytest.mark.slow
 async def test_the_list_has_room_for_people_of_all_addresses() -> None:
     config = Config(timers=FastClock, trusted_proxies=THIS_COMPUTER)
     addresses = ["192.0.2.8", *["192.0.2.7"] * PEOPLE_LISTED]

@@ -240,6 +240,7 @@ async def test_restoring_games_is_rate_limited(tmp_path: Path) -> None:
         await peer.resume(left[1][0].code, left[1][0].token)  # which is in memory
 
 
+@pytest.mark.slow
 async def test_an_address_with_many_tables_makes_room_with_its_own(tmp_path: Path) -> None:
     """Games of other addresses stay in memory as long as the opener has unattended games."""
     async with running(Config(data=tmp_path, limits=Limits(tables=3))) as server:

@@ -29,6 +29,7 @@ from protocol.messages import (
 )
 from server.app import running
 from server.config import Config
+from tests.games import rest_slow
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected, fields_in
 from tests.server.playing import all_caught_up, game, table_of
@@ -49,7 +50,7 @@ def place(peer: Peer, *, on: str) -> PlacePiece:
     return PlacePiece(move.id, move.piece, on)
 
 
-@pytest.mark.parametrize("absence", [WAIT, MoveClock(86_400), ByBot(0)])
+@pytest.mark.parametrize("absence", rest_slow(ByBot(0), WAIT, MoveClock(86_400)))
 async def test_a_planned_move_is_made_when_the_turn_comes(
     tmp_path: Path, absence: Absence, caplog: pytest.LogCaptureFixture
 ) -> None:

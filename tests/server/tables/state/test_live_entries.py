@@ -236,6 +236,7 @@ async def join_and_leave(peer: Peer, code: str, times: int) -> None:
         await peer.done(Leave)
 
 
+@pytest.mark.slow
 async def test_joining_and_leaving_does_not_fill_the_journal(tmp_path: Path) -> None:
     config = Config(data=tmp_path, limits=FAST)
     async with running(config) as server, full_table(server.port, 3) as peers:
@@ -248,6 +249,7 @@ async def test_joining_and_leaving_does_not_fill_the_journal(tmp_path: Path) -> 
         assert table_facts(table_of(server, peers).state) == before
 
 
+@pytest.mark.slow
 async def test_a_long_journal_is_shortened_at_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though nothing happens at its table; short ones stay as they are."""
     config = Config(data=tmp_path, limits=FAST)
