@@ -39,3 +39,9 @@ async def keys(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Keyboard]:
 
         monkeypatch.setattr(game_program, "Client", ObservedClient)
         yield keyboard
+
+
+@pytest.fixture
+def listed_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the lobby's list asked for as often as tests like, since nobody's server has to bear it."""
+    monkeypatch.setattr(game_program, "_LOBBY_SECONDS", 0.05)

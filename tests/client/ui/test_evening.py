@@ -60,6 +60,7 @@ FRIDAY = Evening("Friday", 1, 3, 60, people=[ANN, BOB, CID])
 CALLED = Evening("Friday", 2, 3, 60, people=[ANN, BOB], tables=[EveningTable("KXQT", 2, "gathering", [2, 1])])
 
 
+@pytest.mark.usefixtures("listed_often")
 async def test_from_signing_up_to_the_table(keys: Keyboard, tmp_path: Path) -> None:
     """`E` and `s` sign up; whoever is called is at the table after one key.
 

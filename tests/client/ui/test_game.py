@@ -125,6 +125,7 @@ async def test_who_comes_too_late_opens_another_table(keys: keyboard.Keyboard) -
         assert await run(Player("Ann", suggest_move), Destination(url), Stay(requests.Join("KXQT"))) == 0
 
 
+@pytest.mark.usefixtures("listed_often")
 @pytest.mark.parametrize(
     ("code", "left"), [("bad-token", 0), pytest.param("no-such-table", 1, marks=pytest.mark.slow)]
 )
@@ -401,9 +402,9 @@ async def test_who_goes_straight_to_a_table_is_online(keys: keyboard.Keyboard) -
         await ann
 
 
-async def test_people_meet_in_the_lobby(keys: keyboard.Keyboard, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("listed_often")
+async def test_people_meet_in_the_lobby(keys: keyboard.Keyboard) -> None:
     """A taken name is changed on the spot, or tried again; people are listed at tables as well, and talk."""
-    monkeypatch.setattr(game_program, "_LOBBY_SECONDS", 0.05)
     async with (
         running(Config(timers=FastClock)) as server,
         open_connection(url := f"ws://127.0.0.1:{server.port}") as other,

@@ -315,6 +315,7 @@ async def test_who_has_left_a_finished_game_comes_back_to_its_result(tmp_path: P
         assert ann.shown.model.seat == 0
 
 
+@pytest.mark.usefixtures("listed_often")
 @pytest.mark.parametrize("place", rest_slow("lobby", "study"))
 async def test_who_has_left_a_game_hears_that_the_others_play_again(tmp_path: Path, place: str) -> None:
     """Once, wherever they are; the seat with the others is kept, and the lobby lists it."""
