@@ -99,7 +99,7 @@ HARMS: dict[str, tuple[Harm, str, str, bool]] = {
 async def test_a_journal_that_is_gone_is_noticed_before_anything_is_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
-    """Moves are refused, the health page says so, and the log says once what happened and what to do.
+    """Moves are refused, no table is set aside, the health page says so, and the log says once what to do.
 
     Of a deleted one a copy is saved when the server stops; put in the journal's place, all games go on.
     """
@@ -108,6 +108,8 @@ async def test_a_journal_that_is_gone_is_noticed_before_anything_is_told(
     async with running(Config(data=data, watched=True)) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1), moves=4)
         harm(data)
+        with pytest.raises(NotStored):
+            await server.lobby.journal.set_aside(table_of(server, peers).code, 0, "damaged")
         await check_nothing_is_stored(peers, server.port)
     line, *saved = told(caplog)
     assert "ERROR the journal is missing" in line
