@@ -113,6 +113,20 @@ async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
         await second.done(messages.StartGame)
 
 
+async def test_people_become_host_before_programs_and_those_who_are_there_before_others() -> None:
+    async with memory_server() as server, all_connected(server.port, 4) as peers:
+        host, program, away, there = peers
+        await host.open(4)
+        await program.join(host.code, "Robot", program=True)
+        await away.join(host.code, "Bruno")
+        await there.join(host.code, "Carla")
+        await disconnect(away, there)
+        await host.done(messages.Leave)
+        assert (await state_where(program, lambda state: state.host != 0)).host == there.seat
+        await there.done(messages.Leave)
+        assert (await state_where(program, lambda state: state.host != there.seat)).host == away.seat
+
+
 async def test_a_table_closes_when_everybody_has_left() -> None:
     async with (
         memory_server() as server,

@@ -16,14 +16,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from engine.pieces import Seat
 from protocol import messages
-from protocol.absence import WAIT, Absence, ByBot
+from protocol.absence import WAIT, Absence, ByBot, GameClock
 from protocol.codes import CloseReason, Code
 from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.stored_tables import link_rows, pack, unpack
+from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_connected, connected, eventually
 from tests.server.playing import all_caught_up, archived_game, check_views, game, held_back, play_on, table_of
 from tests.server.storage.test_journal import journal_of
@@ -117,6 +119,19 @@ async def test_an_archived_game_is_restored_for_its_players(tmp_path: Path, rest
         assert again[0].sight.result is not None
     async with running(Config(data=tmp_path)) as server:
         assert server.lobby.tables[peers[0].code].state.stage == "over"
+
+
+async def test_an_archived_turn_goes_on_from_where_it_was(tmp_path: Path) -> None:
+    """Whoever lets a game be archived gets no time back for that."""
+    clock = ManualClock()
+    async with contextlib.AsyncExitStack() as stack:
+        server = await stack.enter_async_context(running(Config(data=tmp_path, timers=lambda: clock)))
+        peers = await stack.enter_async_context(game(server.port, 2, absence=GameClock(600)))
+        clock.advance(40.0)
+        assert await table_of(server, peers).archive(attended=True)
+        await eventually(lambda: not server.lobby.tables)
+        await all_resumed(server.port, stack, peers)
+        assert table_of(server, peers).state.clocks.left(Seat(0)) == 560_000
 
 
 async def test_only_its_players_restore_an_archived_game(tmp_path: Path) -> None:
