@@ -111,6 +111,7 @@ async def test_tables_go_to_a_server_that_stays(database: str) -> None:
             addresses = {await sent_on(peer) for peer in peers}
         assert len(addresses) == 1
         assert addresses.pop().endswith(f":{stays.port}")
+        await eventually(lambda: peers[0].code in stays.server.lobby.tables)
         assert table_facts(table_of(stays.server, peers).state) == facts
         async with resumed(stays.port, *peers) as again:
             await play_on(again, chooser)

@@ -80,6 +80,7 @@ async def test_from_signing_up_to_the_table(keys: Keyboard, tmp_path: Path) -> N
         keys.press("s")
         await keys.until(lambda ui, _: ui.person == 1)
         keys.press("\x1b")
+        await keys.until(lambda ui, _: ui.overlay is None)
         for guest in guests:
             await guest.sign_up(await stack.enter_async_context(connected(server.port)))
         await keys.until(lambda ui, model: bool(called_to(ui, model)) and ui.overlay is not None)
