@@ -43,11 +43,13 @@ from server.tables.evening.rounds import (
 from server.tables.evening.state import EveningState
 from tests.games import rest_slow
 from tests.server.manual_clock import ManualClock, clock_of_day
+from tests.server.match import LIMITS
 from tests.server.peer import connected, eventually
 from tests.server.playing import game, play_on
 from tests.server.storage.test_journal import full_disk
 from tests.server.tables.evenings import Guest, config, draw, play_round, signed_up
 from tests.server.tables.hosted import begun
+from tests.server.tables.registry.test_archive import unattended_games
 
 FRIDAY = EveningPlan("Friday")
 ROUNDS = EveningPlan("Friday", rounds=2, same_draws=True)
@@ -91,6 +93,18 @@ async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "No evenings are recorded here." in capsys.readouterr().out
     secrets_of = [text for guest in guests for text in (guest.token, token_hash(guest.token))]
     assert not any(text in record.read_text() for text in secrets_of)
+
+
+async def test_the_tables_of_a_round_take_the_places_of_games_that_everybody_has_left(tmp_path: Path) -> None:
+    full = replace(config(ROUNDS, tmp_path), limits=replace(LIMITS, tables=2))
+    guests = [Guest(f"Guest {number}") for number in range(8)]
+    async with running(full) as server:
+        left = await unattended_games(server, 2)
+        async with signed_up(server, guests):
+            draw(server)
+            tables = {(await guest.called(1)).table for guest in guests}
+            assert server.lobby.tables.keys() == tables
+            assert {peers[0].code for peers in left} <= {*server.lobby.journal.archived}
 
 
 @pytest.mark.slow
