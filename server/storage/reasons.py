@@ -3,6 +3,7 @@
 A library's own text may repeat a value of a row, and so a hidden piece. It is never logged, shown or sent.
 """
 
+import sqlite3
 from typing import Final
 
 from engine.errors import Template
@@ -11,17 +12,17 @@ from server.errors import HostError
 # By SQLite's primary codes, the lowest 8 bits: Python does not know the names of all others. SQLite's texts
 # may quote the file, and those of the module that calls it do.
 _SQLITE: Final = {
-    3: Template("permission denied"),  # SQLITE_PERM
-    5: Template("another program has locked it"),  # SQLITE_BUSY
-    6: Template("another program has locked it"),  # SQLITE_LOCKED
-    7: Template("there is not enough memory"),  # SQLITE_NOMEM
-    8: Template("it is read-only"),  # SQLITE_READONLY
-    10: Template("the disk reports an error"),  # SQLITE_IOERR
-    11: Template("the file is malformed"),  # SQLITE_CORRUPT
-    13: Template("the disk is full"),  # SQLITE_FULL
-    14: Template("the file cannot be opened"),  # SQLITE_CANTOPEN
-    19: Template("it contradicts what is stored"),  # SQLITE_CONSTRAINT
-    26: Template("it is not a database"),  # SQLITE_NOTADB
+    sqlite3.SQLITE_PERM: Template("permission denied"),
+    sqlite3.SQLITE_BUSY: Template("another program has locked it"),
+    sqlite3.SQLITE_LOCKED: Template("another program has locked it"),
+    sqlite3.SQLITE_NOMEM: Template("there is not enough memory"),
+    sqlite3.SQLITE_READONLY: Template("it is read-only"),
+    sqlite3.SQLITE_IOERR: Template("the disk reports an error"),
+    sqlite3.SQLITE_CORRUPT: Template("the file is malformed"),
+    sqlite3.SQLITE_FULL: Template("the disk is full"),
+    sqlite3.SQLITE_CANTOPEN: Template("the file cannot be opened"),
+    sqlite3.SQLITE_CONSTRAINT: Template("it contradicts what is stored"),
+    sqlite3.SQLITE_NOTADB: Template("it is not a database"),
 }
 
 
