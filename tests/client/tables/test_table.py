@@ -388,6 +388,7 @@ def test_a_game_that_contradicts_itself_is_refused() -> None:
     hands = [{**hand, "Em": 99} for hand in sound.started["hands"]]
     for changed in (
         replace(sound, started={**sound.started, "hands": hands}),
+        replace(sound, started={**sound.started, "starting": 3}),
         replace(sound, placed=[((owner + 1) % 3, piece, field), *sound.placed[1:]]),
         replace(sound, placed=[(0, "E*", name) for name in FIELDS]),
         replace(sound, placed=[*sound.placed, *((owner, piece, name) for name in free[:9])]),
