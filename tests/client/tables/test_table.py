@@ -40,10 +40,12 @@ from protocol.messages import (
     PlanPlayed,
     Refused,
     Said,
+    SaidBefore,
     Seated,
     SeatSummary,
     Snapshot,
     SpectatorSummary,
+    TableRemark,
     TableState,
     Watching,
 )
@@ -244,6 +246,20 @@ def test_changes_of_the_table_and_chat_are_updates() -> None:
     assert model.take(Said("hi", spectator=4)) == (HeardRemark(None, "hi", None, 4),)
 
 
+def test_what_was_said_before_is_told_with_the_names_of_then() -> None:
+    """Whoever has their seats by now, and whether or not this player was here."""
+    model = at_table(Seat(0))
+    model.take(STATE)
+    said = [
+        TableRemark(4, "\x07hi", 1, name="Zoe\x1b"),
+        TableRemark(5, "well", spectator=3, name="Ida", missed=True),
+    ]
+    assert model.take(SaidBefore(said)) == (
+        HeardRemark(Seat(1), "\\x07hi", remark=4, player="Zoe\\x1b", again=True),
+        HeardRemark(None, "well", "Ida", 3, remark=5, again=True, missed=True),
+    )
+
+
 def test_a_table_that_was_closed_is_left() -> None:
     """A refusal that answers a request closes nothing, whatever its code."""
     model = at_table(Seat(0))
@@ -366,6 +382,8 @@ def test_nobody_speaks_from_a_seat_that_the_table_does_not_have() -> None:
         if seats < 5:
             with pytest.raises(BadMessage):
                 table.take(Said("hi", seats))
+            with pytest.raises(BadMessage):
+                table.take(SaidBefore([TableRemark(1, "hi", seats, name="Zoe")]))
 
 
 # What no event of the scoring can say in a game of three.
