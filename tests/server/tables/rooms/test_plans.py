@@ -9,7 +9,7 @@ from msgspec import structs
 
 from engine.board import Field
 from engine.pieces import Seat
-from protocol.absence import WAIT, Absence, ByBot, MoveClock
+from protocol.absence import WAIT, Absence, ByBot, GameClock, MoveClock
 from protocol.messages import (
     BesideMoves,
     Condition,
@@ -92,6 +92,24 @@ async def test_a_plan_is_made_where_nothing_was_timed_before() -> None:
         time.advance(1)
         await all_caught_up(peers, peers[0].seq + 1)
         assert Field("D4") in game_of(server, peers).view.placed
+
+
+async def test_a_plan_is_not_made_for_whose_clock_has_run_out() -> None:
+    time = ManualClock()
+    async with (
+        served(time=time) as server,
+        game(server.port, 2, absence=GameClock(30)) as (anna, bruno),
+    ):
+        time.advance(30)
+        assert (await anna.until(Events)).by == "clock"
+        view = game_of(server, [anna]).view
+        own, other = [field for field in ("A1", "B1", "C1") if Field(field) not in view.placed][:2]
+        await plan(anna, str(next(iter(view.hands[Seat(0)]))), own)
+        await all_caught_up([anna, bruno], anna.seq)
+        await bruno.done(place(bruno, on=other))
+        while (news := await anna.until(Events)).turn != 1:
+            pass
+        assert news.by == "clock"
 
 
 @pytest.mark.parametrize(("second", "skipped"), [("A1", ("condition", "illegal")), ("B1", ("condition",))])
