@@ -172,10 +172,11 @@ def test_a_tile_that_becomes_the_right_one_is_noticed() -> None:
 
 
 def test_a_draw_abandoned_while_the_client_was_away_is_counted() -> None:
-    """If this client had revealed its share, which is not in the game."""
+    """If this client had revealed its share, which is not in the game; settings have changed since."""
     abandoned = called((OTHER, *SHARES[1:]), Bytes32("0" * 64))
+    then = with_fields(TABLE, random_layout=True)
     for share, broken_off in (OTHER, 1), (SHARES[0], 0):
-        check = witnessed(HONEST.events, abandoned, share=share)
+        check = witnessed(HONEST.events, abandoned, table=then, share=share)
         assert (check.fault, check.broken_off) == (None, broken_off)
 
 

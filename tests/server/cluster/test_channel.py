@@ -91,8 +91,8 @@ async def test_what_holds_is_known_until_it_ceases(database: str) -> None:
         assert {node.name for node, _table in two.holding(PublicTable)} == {"one"}
 
 
-async def test_what_strangers_put_there_does_no_harm(database: str) -> None:
-    """Who may only connect can notify; who may write can tell anything."""
+async def test_what_strangers_put_there_does_no_harm(database: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Who may only connect can notify; who may write can tell anything, and the log says so."""
     async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
         for payload in ("", "nonsense", "9" * 7000, str(shared.terms["two"]), str(shared.terms["one"])):
             await shared.connection.execute(
@@ -105,6 +105,7 @@ async def test_what_strangers_put_there_does_no_harm(database: str) -> None:
         one._number = 2000
         one.keep("table:AAAA", table("AAAA"))
         await eventually(lambda: tables(two) == {"AAAA": 1})
+    assert "a message from another server cannot be understood" in caplog.messages
 
 
 async def test_what_was_told_goes_with_the_lease(database: str) -> None:
