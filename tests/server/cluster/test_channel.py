@@ -133,6 +133,8 @@ async def test_what_is_known_of_servers_that_are_gone_does_not_grow(database: st
             async with cluster_.node("restarts") as other:
                 other.keep("table:ONCE", table("ONCE"))
                 await eventually(lambda: tables(stays) == {"ONCE": 1})
+                term = cluster_.terms["restarts"]
+                await eventually(lambda: term in stays._seen)  # noqa: B023 - waited for; not read anew
         await lease.give_up(cluster_.connection, cluster_.terms["restarts"] or 0)
         await eventually(lambda: tables(stays) == {})
         await eventually(lambda: not stays._seen)
