@@ -275,7 +275,9 @@ def test_what_is_not_understood() -> None:
     pack = msgspec.msgpack.encode
     escape = pack({**msgspec.to_builtins(REMARK), "t": "remark", "text": "\x1b[2J"})
     later = pack({"t": "of-a-later-version", "text": "hello"})
-    too_long = encode(REMARK) + b"\0" * messages.MOST_BYTES
+    more = pack({**msgspec.to_builtins(REMARK), "t": "remark", "of-a-later-version": "longer"})
+    assert decode(more) == REMARK
+    too_long = more.replace(pack("longer"), pack("l" * messages.MOST_BYTES))
     for body in (
         b"",
         b"\x91" * 60_000,
