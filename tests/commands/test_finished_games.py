@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,7 +54,7 @@ from tests.client.bots.test_search import search_processes
 from tests.client.ui.pty_terminal import Terminal
 from tests.conftest import Complain, Run
 from tests.games import played
-from tests.server.peer import eventually
+from tests.server.peer import TIMEOUT, eventually
 from tests.server.playing import game, play_on
 from tests.server.process import serving
 
@@ -353,7 +354,7 @@ def test_ctrl_c_shows_what_there_is(record: Path) -> None:
         terminal.press("ctrl-c")
         terminal.shows(r"Stopped: [1-9]\d? of 35 moves analysed\.", "exit 130")
         assert "Traceback" not in terminal.text
-        assert not any(worker.is_running() for worker in workers)
+        assert not psutil.wait_procs(workers, TIMEOUT)[1]
 
 
 FILE = "20261120-190000-KRTA.txt"

@@ -176,7 +176,7 @@ async def test_ctrl_c_prints_the_table_so_far(tmp_path: Path) -> None:
         terminal.expect(pexpect.EOF)
         terminal.close()
         assert terminal.exitstatus == 130
-        assert not any(process.is_running() for process in processes)
+        assert not psutil.wait_procs(processes, TIMEOUT)[1]
     finally:
         terminal.close(force=True)
 
@@ -245,7 +245,7 @@ async def test_a_league_that_is_stopped_leaves_no_program_behind(tmp_path: Path)
             league.kill()
     assert league.returncode == 130
     assert re.match(rb"[1-9]\d? of 100 games", out)
-    assert not any(program.is_running() for program in programs)
+    assert not psutil.wait_procs(programs, TIMEOUT)[1]
 
 
 async def test_games_are_listed_with_whose_turn_it_is(
