@@ -244,6 +244,7 @@ async def test_what_a_bot_cannot_do_is_one_sentence(command: Command) -> None:
     assert "nowhere" in outcomes[1]
 
 
+@pytest.mark.slow
 async def test_the_minimal_bot_of_the_protocol_plays_a_game(tmp_path: Path) -> None:
     """As docs/protocol.md has it, against the example that opens the table."""
     found = re.search(r"^```python\n# minimal\.py\n(.*?)^```", PROTOCOL, re.MULTILINE | re.DOTALL)

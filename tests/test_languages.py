@@ -263,6 +263,7 @@ def said_by(compiled: Catalog) -> tuple[object, ...]:
     return compiled.plural_expr, [(each.id, each.string) for each in compiled if each.id]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_compiled_catalogues_are_the_written_ones(language: str) -> None:
     """Whether this installation or this run of the tests has compiled them."""

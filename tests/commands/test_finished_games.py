@@ -179,6 +179,7 @@ def test_a_file_may_be_meant_instead(
     assert told("show", "1") == told("show", "2") != latest
 
 
+@pytest.mark.slow
 def test_a_board_is_exported_and_a_game_analysed(told: Told, tmp_path: Path) -> None:
     assert "--simulations takes" in told("analyse", "KRTB", "--simulations", "5", code=2)
     assert "there is no game 'NONE'" in told("analyse", "NONE", code=2)

@@ -259,14 +259,14 @@ NOT_IN_HAND: EventMap = {"t": "placed", "seat": 0, "piece": "Am*", "field": "A1"
 
 @pytest.mark.parametrize(
     "damage",
-    [
+    rest_slow(
         replace_entry(Taken(9, "Nobody", "")),
         replace_entry(Opened(17, random_layout=False, starting=None)),
         replace_entry(Played(0, StartGame(1), [{"t": "unheard of"}])),
         replace_entry(Played(0, StartGame(1), [{"t": "placed", "seat": 0, "piece": "Es*", "field": "A1"}])),
         replace_entry(Played(0, StartGame(1), [])),
         replace_entry(Played(0, StartGame(1), [*map(event_map, BEGUN), NOT_IN_HAND])),
-    ],
+    ),
 )
 async def test_a_damaged_table_is_set_aside_and_the_others_play_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[Path], None]

@@ -25,6 +25,7 @@ from server.config import Config, Limits
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.stored_tables import link_rows, pack, unpack
+from tests.games import rest_slow
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_connected, connected, eventually
 from tests.server.playing import all_caught_up, archived_game, check_views, game, held_back, play_on, table_of
@@ -94,7 +95,7 @@ async def test_a_table_that_has_ended_leaves_memory_at_once(absence: Absence) ->
             gc.enable()
 
 
-@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("restarted", rest_slow(True, False))
 async def test_an_archived_game_is_restored_for_its_players(tmp_path: Path, restarted: bool) -> None:
     config = Config(data=tmp_path, limits=SHORT_LIMITS)
     async with contextlib.AsyncExitStack() as stack:
